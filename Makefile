@@ -1,0 +1,163 @@
+# fencepost: build, test, install.
+#
+#   make               build/fencepost and build/fencepost.so
+#   make demo          install what is missing, build, audit a healthy and a broken pipeline
+#   make check         install what is missing, build, run every test
+#   make unit e2e fuzz bench check-headers tidy install
+#
+#   SAN=address,undefined make unit     its own build directory
+#   CC=clang make unit                  likewise
+#   WERROR=1                            warnings are errors (always so in make check)
+
+CC      ?= gcc
+PREFIX  ?= /usr/local
+SAN     ?=
+WERROR  ?=
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+VARIANT := $(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(FAULTS),-faults)
+comma   := ,
+BUILD   ?= build$(VARIANT)
+GEN     := $(BUILD)/gen
+
+PKGS     := rdkafka hiredis sqlite3 libzstd libxxhash yaml-0.1 jansson libcrypto
+PKGS     += $(shell pkg-config --exists hiredis_ssl && echo hiredis_ssl)
+PC_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PC_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+WARN := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wpointer-arith \
+	-Wcast-align -Wformat=2 -Wundef -Wold-style-definition
+OPT  := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all,-O2)
+override CFLAGS += -std=c11 -D_GNU_SOURCE -g $(OPT) -fPIC -pthread $(WARN) $(if $(WERROR),-Werror) $(if $(FAULTS),-DFENCEPOST_FAULTS)
+CPPFLAGS += -I. -I$(GEN) -MMD -MP $(PC_CFLAGS)
+LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) -pthread
+LDLIBS   := $(PC_LIBS) -lm
+
+STAGES := sql ingest analyzer reports
+src     = $(filter-out sql/extension.c,$(wildcard $(1)/*.c))
+obj     = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIBS   := $(foreach s,reports analyzer ingest sql,$(BUILD)/lib$(s).a)
+
+PIPE_MAIN := $(wildcard tests/pipeline/*_main.c)
+PIPE_OBJ  := $(call obj,$(filter-out $(PIPE_MAIN),$(wildcard tests/pipeline/*.c)))
+PIPE_BIN  := $(patsubst tests/pipeline/%_main.c,$(BUILD)/pipeline/%,$(PIPE_MAIN))
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+TOOL_BIN  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
+FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+
+.PHONY: all clean demo check unit e2e fuzz bench pipeline tools check-headers format-check arrows install deps-demo deps-check
+.SECONDARY:
+all: $(BUILD)/fencepost $(BUILD)/fencepost.so
+
+# --- SQL files as data -------------------------------------------------------------------------------------------
+# The list of files is itself a dependency, so that a removed file is noticed.
+SQL_FILES := $(sort $(wildcard sql/schema/*.sql sql/queries/*.sql sql/checks/*.sql sql/reports/*.sql))
+$(shell mkdir -p $(GEN); echo '$(SQL_FILES)' | cmp -s - $(GEN)/sql_files.txt || echo '$(SQL_FILES)' > $(GEN)/sql_files.txt)
+
+$(GEN)/sql_data.c $(GEN)/sql_data.h &: sql/embed.sh $(SQL_FILES) $(GEN)/sql_files.txt
+	sh sql/embed.sh $(GEN) $(SQL_FILES)
+
+$(BUILD)/obj/gen/sql_data.o: $(GEN)/sql_data.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# --- stages ------------------------------------------------------------------------------------------------------
+$(BUILD)/obj/%.o: %.c | $(GEN)/sql_data.h
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+define stage_rule
+$(BUILD)/lib$(1).a: $(call obj,$(call src,$(1))) $(if $(filter sql,$(1)),$(BUILD)/obj/gen/sql_data.o)
+	@rm -f $$@
+	ar rcs $$@ $$^
+endef
+$(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
+
+$(BUILD)/fencepost: $(BUILD)/obj/main.o $(LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The extension: the sql stage again, speaking through SQLite's extension interface.
+EXT_SRC := $(wildcard sql/extension.c sql/functions.c sql/record.c sql/gap.c sql/vtab*.c sql/chunk*.c sql/partitioner.c \
+	sql/verdict.c sql/fencefield.c sql/slot.c sql/keytext.c sql/mem.c sql/trouble.c sql/db.c sql/run.c)
+EXT_OBJ := $(patsubst %.c,$(BUILD)/ext/%.o,$(EXT_SRC))
+$(BUILD)/ext/%.o: %.c | $(GEN)/sql_data.h
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -DFENCEPOST_EXTENSION -fvisibility=hidden -c -o $@ $<
+$(BUILD)/ext/gen/sql_data.o: $(GEN)/sql_data.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/fencepost.so: $(EXT_OBJ) $(BUILD)/ext/gen/sql_data.o
+	$(CC) $(LDFLAGS) -shared -o $@ $^ $(shell pkg-config --libs libzstd libxxhash)
+
+# --- tests -------------------------------------------------------------------------------------------------------
+pipeline: $(PIPE_BIN)
+$(BUILD)/pipeline/%: $(BUILD)/obj/tests/pipeline/%_main.o $(PIPE_OBJ) $(BUILD)/libsql.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+tools: $(TOOL_BIN)
+$(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIBS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+unit: $(UNIT_BIN)
+	@status=0; for t in $(UNIT_BIN); do $$t || { echo "FAILED: $$t"; status=1; }; done; exit $$status
+
+fuzz: $(FUZZ_BIN)
+	@status=0; for t in $(FUZZ_BIN); do $$t || { echo "FAILED: $$t"; status=1; }; done; exit $$status
+
+PYTEST := .venv/bin/python -m pytest
+e2e: all pipeline tools
+	BUILD=$(BUILD) $(PYTEST) tests/e2e $(PYTEST_ARGS)
+
+check-headers: $(GEN)/sql_data.h
+	@for h in $(wildcard $(addsuffix /*.h,$(STAGES)) tests/pipeline/*.h); do \
+		$(CC) $(CPPFLAGS) -MF /dev/null $(CFLAGS) -Werror -fsyntax-only -x c $$h || { echo "not self-contained: $$h"; exit 1; }; \
+	done; echo "headers compile alone"
+
+deps-demo:
+	@sh tests/install.sh demo
+deps-check:
+	@sh tests/install.sh check
+
+# A second make, so that pkg-config is asked again after the packages are there.
+demo: deps-demo
+	@$(MAKE) --no-print-directory all pipeline
+	@BUILD=$(BUILD) bash tests/pipeline/demo.sh
+
+check: deps-check
+	@$(MAKE) --no-print-directory WERROR=1 check-built
+
+.PHONY: check-built
+check-built: all pipeline tools check-headers
+	@$(MAKE) --no-print-directory WERROR=1 unit fuzz
+	@$(MAKE) --no-print-directory WERROR=1 SAN=address,undefined unit fuzz
+	@$(MAKE) --no-print-directory WERROR=1 CC=clang unit
+	@$(MAKE) --no-print-directory WERROR=1 e2e
+
+bench: deps-check
+	@$(MAKE) --no-print-directory all pipeline tools $(BENCH_BIN)
+	@BUILD=$(BUILD) SCALE=$(or $(SCALE),small) .venv/bin/python tests/bench/bench.py
+
+install: all
+	install -D -m 755 $(BUILD)/fencepost $(DESTDIR)$(PREFIX)/bin/fencepost
+	install -D -m 755 $(BUILD)/fencepost.so $(DESTDIR)$(PREFIX)/lib/fencepost/fencepost.so
+
+clean:
+	rm -rf build build-*
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

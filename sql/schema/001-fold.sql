@@ -1,0 +1,2 @@
+-- The index, version 1: the fold. For the newest checked run of each pipeline only; derived, and rebuilt at will.
+-- (The analyzer owns this file.)
