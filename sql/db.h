@@ -11,10 +11,10 @@
 #ifndef SQL_DB_H
 #define SQL_DB_H
 
-#include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sql/sqlite.h"
 #include "sql/trouble.h"
 
 /* Prepares one statement (persistent). The caller finalizes *stmt. 0, or -1 with *stmt NULL. */
