@@ -37,7 +37,7 @@ struct bytes {
 	INT(last_high_watermark) INT(last_high_watermark_us) INT(indexed_start) INT(indexed_end) INT(from_offset)            \
 	INT(start_offset) INT(end_offset) TEXT(reason) TEXT(end_source) INT(covered) INT(records)
 #define FACT_FENCE(INT, TEXT, BLOB)                                                                                           \
-	INT(topic_id) INT(hash) BLOB(key) BLOB(redis_key) INT(sampled_us) INT(present) TEXT(type) INT(partition)             \
+	INT(topic_id) INT(hash) BLOB(key) BLOB(redis_key) INT(strata) INT(sampled_us) INT(present) TEXT(type) INT(partition)             \
 	INT(offset) TEXT(malformed) BLOB(partition_raw) BLOB(offset_raw) INT(value_hash) INT(value_number)                   \
 	BLOB(value_raw) INT(ttl_ms) INT(field_ttl_ms) INT(slot) TEXT(node)
 #define FACT_EPOCH(INT, TEXT, BLOB)                                                                                           \

@@ -206,6 +206,7 @@ CREATE TABLE fence (
 	hash          INTEGER NOT NULL,             -- xxh3(key) >> 1, of the record key
 	key           BLOB NOT NULL,                -- the record key
 	redis_key     BLOB NOT NULL,
+	strata        INTEGER NOT NULL,             -- bits: 1 main sample, 2 recent
 	sampled_us    INTEGER NOT NULL,
 	present       INTEGER NOT NULL,             -- 0: asked for and not there
 	type          TEXT,                         -- NULL: a hash; else what is there instead

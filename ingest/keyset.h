@@ -1,0 +1,58 @@
+/*
+ * keyset: the record keys of one topic that a run looks at, in memory, in two strata (DESIGN 5.4).
+ *
+ * main: hash < T. T starts at 2^63-1 and halves until at most `limit` keys remain and the set fits its memory.
+ * recent: keys with a record at or after a point (an offset per partition, or a timestamp), with a threshold of their own, halved likewise.
+ * hash = xxh3(key) >> 1. Identity is hash and bytes. Null keys are no keys.
+ */
+#ifndef INGEST_KEYSET_H
+#define INGEST_KEYSET_H
+
+#include <stdbool.h>
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "sql/run.h"
+#include "sql/trouble.h"
+
+enum { STRATUM_MAIN = 1, STRATUM_RECENT = 2 };
+
+struct keyset;
+
+struct keyset_range {
+	int64_t incarnation_id;
+	int32_t partition;
+	int64_t start, end;        /* offsets to read */
+	int64_t recent_offset;     /* records at or above are recent; INT64_MAX: none by offset */
+	int64_t recent_ms;         /* records with a timestamp at or above are recent; INT64_MAX: none by time */
+};
+
+/* limit: keys per stratum (INT64_MAX for --all); memory: bytes for both strata together; only_recent: --since, no main sample. */
+struct keyset *keyset_new(int64_t limit, size_t memory, bool only_recent);
+void keyset_free(struct keyset *keys);
+
+/* Reads a range of the history from the index and adds its keys. May be called again for the tail. */
+int keyset_add(const struct run *run, struct keyset *keys, sqlite3 *db, const struct keyset_range *range, struct trouble *t);
+
+int64_t keyset_hash(const void *key, size_t size);
+int64_t keyset_main_threshold(const struct keyset *keys);   /* T */
+int64_t keyset_recent_threshold(const struct keyset *keys);
+int64_t keyset_main_count(const struct keyset *keys);
+int64_t keyset_recent_count(const struct keyset *keys);     /* keys in the recent stratum, those also in main included */
+int64_t keyset_estimate(const struct keyset *keys);         /* distinct keys of the history: exact while T is 2^63-1 */
+
+struct keyset_entry {
+	int64_t hash;
+	const void *key;           /* owned by the set */
+	uint32_t size;
+	uint8_t strata;
+	bool seen;                 /* a look at Redis has a row for it */
+};
+
+/* The entry of a key, or NULL. Valid until the next keyset_add. */
+struct keyset_entry *keyset_find(struct keyset *keys, int64_t hash, const void *key, size_t size);
+
+/* Walks entries in a fixed order: *at starts at 0; NULL at the end. */
+struct keyset_entry *keyset_next(struct keyset *keys, size_t *at);
+
+#endif
