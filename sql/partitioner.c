@@ -120,17 +120,6 @@ static bool hash_java_string(const uint8_t *key, size_t len, uint32_t *hash)
 	return true;
 }
 
-/* kafka-node masks at every step, which leaves String.hashCode's low 31 bits, and sends 0 to 1. */
-static bool hash_kafka_node(const uint8_t *key, size_t len, uint32_t *hash)
-{
-	if (!hash_java_string(key, len, hash))
-		return false;
-	*hash &= 0x7fffffff;
-	if (!*hash)
-		*hash = 1;
-	return true;
-}
-
 /* Arrays.hashCode(byte[]): bytes are signed. */
 static bool hash_java_bytes(const uint8_t *key, size_t len, uint32_t *hash)
 {
@@ -190,12 +179,12 @@ static bool hash_xxhash32(const uint8_t *key, size_t len, uint32_t *hash)
 /* The mixing step of Bob Jenkins' lookup2. */
 static void lookup2_mix(uint32_t s[3])
 {
-	static const struct { uint8_t right0, left1, right2; } shift[3] = { { 13, 8, 13 }, { 12, 16, 5 }, { 3, 10, 15 } };
+	static const uint8_t shift[3][3] = { { 13, 8, 13 }, { 12, 16, 5 }, { 3, 10, 15 } };
 
 	for (int i = 0; i < 3; i++) {
-		s[0] = (s[0] - s[1] - s[2]) ^ s[2] >> shift[i].right0;
-		s[1] = (s[1] - s[2] - s[0]) ^ s[0] << shift[i].left1;
-		s[2] = (s[2] - s[0] - s[1]) ^ s[1] >> shift[i].right2;
+		s[0] = (s[0] - s[1] - s[2]) ^ s[2] >> shift[i][0];
+		s[1] = (s[1] - s[2] - s[0]) ^ s[0] << shift[i][1];
+		s[2] = (s[2] - s[0] - s[1]) ^ s[1] >> shift[i][2];
 	}
 }
 
@@ -237,6 +226,14 @@ static int32_t reduce_mask0(uint32_t hash, int32_t n)
 	uint32_t h = hash & 0x7fffffff;
 
 	return h == 0x7fffffff ? 0 : (int32_t)(h % (uint32_t)n);
+}
+
+/* kafka-node masks at every step, which leaves the low 31 bits of the hash all the same, and sends 0 to 1. */
+static int32_t reduce_mask1(uint32_t hash, int32_t n)
+{
+	uint32_t h = hash & 0x7fffffff;
+
+	return (int32_t)((h ? h : 1) % (uint32_t)n);
 }
 
 static int32_t reduce_mod(uint32_t hash, int32_t n)

@@ -64,8 +64,8 @@ static inline int32_t home_partition(const void *key, size_t len, int32_t n)
 /*
  * X(name, hash, reduction, who uses it); the first is Kafka's own. Reductions of a hash h to n partitions:
  * mask (h & 0x7fffffff) % n, mod h % n unsigned, abs |(int32) h| % n, abs0 as abs with INT_MIN giving 0,
- * mask0 as mask with 0x7fffffff giving 0. The java_* and debezium ones hash the string or bytes object,
- * taken here to be the record's key.
+ * mask0 as mask with 0x7fffffff giving 0, mask1 as mask with a hash of 0 taken as 1. The java_* and
+ * debezium ones hash a string or bytes object, taken here to be the record's key.
  */
 #define PARTITIONERS(X)                                                                                             \
 	X(murmur2, murmur2, mask,                                                                                   \
@@ -89,7 +89,7 @@ static inline int32_t home_partition(const void *key, size_t len, int32_t n)
 	X(java_string_abs, java_string, abs0,                                                                       \
 	  "Spring Cloud Stream, Scala producer 0.8.2 with String keys, Maxwell default, Canal")                     \
 	X(java_bytes_mask, java_bytes, mask, "Scala producer 0.8.0 ByteArrayPartitioner")                           \
-	X(kafka_node_keyed, kafka_node, mask, "kafka-node keyed partitioner")                                       \
+	X(kafka_node_keyed, java_string, mask1, "kafka-node keyed partitioner")                                     \
 	X(debezium_java_string, java_string, mask0, "Debezium PartitionRouting (java)")                             \
 	X(murmur3_mask, murmur3, mask, "Pulsar Murmur3_32Hash")                                                     \
 	X(murmur3_maxwell_abs, murmur3_maxwell, abs, "Maxwell kafka_partition_hash=murmur3")                        \
