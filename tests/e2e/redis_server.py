@@ -107,14 +107,14 @@ class RedisServer:
         return self.client().info("server")["redis_version"]
 
     def client(self, **kwargs):
-        """A redis-py client over the unix socket; replies are bytes."""
+        """A redis-py client over the unix socket; replies are bytes, shaped as protocol 2 has them."""
         settings = {"username": self.username, "password": self.password, **kwargs}
         client = self._connect(**settings)
         self._clients.append(client)
         return client
 
     def _connect(self, **settings):
-        return redis.Redis(unix_socket_path=self.sock, retry=Retry(NoBackoff(), 0), **settings)
+        return redis.Redis(unix_socket_path=self.sock, protocol=2, retry=Retry(NoBackoff(), 0), **settings)
 
     def flush(self):
         self.client().flushall()

@@ -16,10 +16,10 @@ import tempfile
 import time
 import uuid
 
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions,
-                                   NewTopic, OffsetSpec, ResourceType)
-from confluent_kafka import IsolationLevel, TopicCollection
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import (AclBinding, AclBindingFilter, AclOperation, AclPermissionType, AdminClient,
+                                   AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec,
+                                   ResourcePatternType, ResourceType)
 
 from child import Child, free_port
 
@@ -29,6 +29,10 @@ DEFAULT = VERSIONS[0]
 
 # Users of the SASL listener of a broker with acl=True. admin may do everything, the others what Broker.allow says.
 USERS = {"admin": "admin-secret", "auditor": "auditor-secret", "worker": "worker-secret"}
+
+# Resources that ACLs are about, as Broker.allow takes them.
+RESOURCES = {"topic": ResourceType.TOPIC, "group": ResourceType.GROUP, "cluster": ResourceType.BROKER,
+             "transactional-id": ResourceType.TRANSACTIONAL_ID}
 
 JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.awt.headless=true",
        "-Dorg.slf4j.simpleLogger.showDateTime=true"]
@@ -199,6 +203,28 @@ class Broker:
         return {"bootstrap.servers": self.sasl_bootstrap, "security.protocol": "SASL_PLAINTEXT",
                 "sasl.mechanisms": "PLAIN", "sasl.username": user, "sasl.password": USERS[user]}
 
+    def allow(self, user, resource, name, *operations):
+        """allow("auditor", "topic", "orders", "READ", "DESCRIBE"); a name that ends in * is a prefix."""
+        prefix = name.endswith("*") and name != "*"
+        pattern = ResourcePatternType.PREFIXED if prefix else ResourcePatternType.LITERAL
+        rules = [AclBinding(RESOURCES[resource], name[:-1] if prefix else name, pattern, f"User:{user}", "*",
+                            AclOperation[operation], AclPermissionType.ALLOW) for operation in operations]
+        self._all(self.admin.create_acls(rules))
+        self._wait(lambda: set(rules) <= set(self._rules(user)), "the rules to hold")
+
+    def disallow(self, user):
+        """Takes away everything that allow() gave the user."""
+        self._all(self.admin.delete_acls([self._rules_of(user)]))
+        self._wait(lambda: not self._rules(user), "the rules to go")
+
+    def _rules(self, user):
+        return self.admin.describe_acls(self._rules_of(user)).result(30)
+
+    @staticmethod
+    def _rules_of(user):
+        return AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{user}", None, AclOperation.ANY,
+                                AclPermissionType.ANY)
+
     @property
     def admin(self):
         """A confluent_kafka AdminClient with all rights."""
@@ -292,11 +318,13 @@ def main():
     broker = Broker(sys.argv[1] if len(sys.argv) > 1 else DEFAULT, heap=os.environ.get("KAFKA_HEAP", "512m"))
     try:
         print(broker.bootstrap, flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        while True:
+            signal.pause()
     finally:
         broker.close()
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
     main()
