@@ -1,0 +1,84 @@
+/*
+ * librdkafka's mock cluster as a process:
+ *
+ *   mockbroker --topic orders:6 --topic orders-dlq:1 [--brokers 1]
+ *
+ * prints bootstrap.servers on stdout and runs until SIGTERM, SIGINT or the end of stdin, so that it never outlives
+ * who started it. A partition keeps at most 5 MiB or 100,000 records; then its log start moves.
+ */
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opts.h"
+
+static void topic_create(rd_kafka_mock_cluster_t *cluster, const char *spec, int brokers)
+{
+	char *name = xstrdup(spec);
+	char *colon = strrchr(name, ':');
+	int64_t partitions = 1;
+	rd_kafka_resp_err_t err;
+
+	if (colon && (!parse_int64(bytes_of(colon + 1), &partitions) || partitions < 1 || partitions > 10000))
+		die_usage("--topic: \"%s\" is not name:partitions", spec);
+	if (colon)
+		*colon = '\0';
+	err = rd_kafka_mock_topic_create(cluster, name, (int)partitions, brokers < 3 ? brokers : 3);
+	if (err)
+		die("topic %s: %s", name, rd_kafka_err2str(err));
+	free(name);
+}
+
+/* Until a signal that was blocked before comes in, or stdin ends. */
+static void wait_for_end(const sigset_t *signals)
+{
+	struct timespec moment = { .tv_sec = 0, .tv_nsec = 50000000 };
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char part[256];
+
+	for (;;) {
+		if (sigtimedwait(signals, NULL, &moment) > 0)
+			return;
+		if (poll(&input, 1, 0) > 0 && read(STDIN_FILENO, part, sizeof(part)) <= 0)
+			return;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct opt_list topics = { 0 };
+	int64_t brokers = 1;
+	const struct opt opts[] = {
+		{ "topic", OPT_LIST, &topics, "name:partitions, as often as needed" },
+		{ "brokers", OPT_INT, &brokers, "number of brokers, default 1" },
+		OPTS_END,
+	};
+	rd_kafka_mock_cluster_t *cluster;
+	rd_kafka_t *rk;
+	sigset_t signals;
+	char why[256];
+
+	opts_parse(opts, argc, argv, NULL);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	rk = rd_kafka_new(RD_KAFKA_PRODUCER, NULL, why, sizeof(why));
+	cluster = rk ? rd_kafka_mock_cluster_new(rk, (int)brokers) : NULL;
+	if (!cluster)
+		die("cannot start the mock cluster: %s", rk ? "no reason given" : why);
+	for (size_t i = 0; i < topics.count; i++)
+		topic_create(cluster, topics.item[i], (int)brokers);
+	puts(rd_kafka_mock_cluster_bootstraps(cluster));
+	fflush(stdout);
+	wait_for_end(&signals);
+	rd_kafka_mock_cluster_destroy(cluster);
+	rd_kafka_destroy(rk);
+	return 0;
+}
