@@ -54,6 +54,12 @@ def any_broker(request):
     return request.getfixturevalue("broker" if request.param == kafka_broker.DEFAULT else "broker39")
 
 
+@pytest.fixture(scope="session")
+def acl_broker():
+    """A shared broker whose SASL listener obeys ACLs; give rights for the test's own names only."""
+    yield from _serve(lambda: kafka_broker.Broker(acl=True))
+
+
 @pytest.fixture
 def broker_factory():
     """Starts private brokers: broker_factory(version=, acl=, options=, heap=). They end with the test."""

@@ -1,8 +1,10 @@
 """The program only reads. First the proof is proven: what it watches for, it sees."""
 import time
 
+import pytest
 from confluent_kafka import Consumer, Producer
 
+from handmade import Handmade
 from observe import kafka_group_state, monitor_writes, redis_changes
 
 ODD = b'a"b\\c\r\n\x00\xff\x07 "x" \xc3\xa4'
@@ -72,3 +74,77 @@ def test_group_state_shows_records_joins_and_commits(any_broker, name):
     consume_one(any_broker, name, name + "-g", commit=True)
     states.append(kafka_group_state(any_broker))
     assert states[3]["groups"][name + "-g"]["commits"] == {f"{name}/1": 1}
+
+
+# What an auditor needs, and no more.
+REDIS_ACL = ("aud on >pw %R~state:* %R~epoch:* +@read -@dangerous +info +hello +auth +ping +select +cluster|shards "
+             "+cluster|slots +readonly +client|setname")
+KAFKA_ACLS = [("topic", "READ"), ("topic", "DESCRIBE"), ("topic", "DESCRIBE_CONFIGS"), ("group", "DESCRIBE")]
+
+
+def audit(fencepost, pipeline, *options, **kwargs):
+    """Runs an audit of a handmade pipeline into its folder's out/."""
+    return fencepost.run(["audit", "-c", pipeline.config, "-o", pipeline.folder / "out", *options], cwd=pipeline.folder,
+                         **kwargs)
+
+
+def assert_clean(done, report):
+    assert done.code == 0, done.out + done.err
+    assert report.summary["status"] == "clean"
+    assert report.findings == []
+
+
+def test_audit_writes_nothing(fencepost, read_report, any_broker, any_redis, name, work):
+    pipeline = Handmade(any_broker, any_redis, name, work).make()
+    before = kafka_group_state(any_broker), redis_changes(any_redis)
+    with monitor_writes(any_redis) as seen:
+        done = audit(fencepost, pipeline)
+    after = kafka_group_state(any_broker), redis_changes(any_redis)
+    assert_clean(done, read_report(work / "out"))
+    assert {"SCAN", "HMGET"} <= seen.names(), "the audit was not seen at work"
+    assert seen.writes == []
+    assert after == before
+
+
+def test_audit_of_a_broken_pipeline_writes_nothing(fencepost, read_report, broker, redis_server, name, work):
+    pipeline = Handmade(broker, redis_server, name, work).make()
+    redis_server.client().delete(pipeline.redis_key("k7"))
+    before = kafka_group_state(broker), redis_changes(redis_server)
+    with monitor_writes(redis_server) as seen:
+        done = audit(fencepost, pipeline)
+    after = kafka_group_state(broker), redis_changes(redis_server)
+    assert done.code == 2, done.out + done.err
+    assert [(f["check"], f["key"]) for f in read_report(work / "out").findings] == [("fence-missing", "k7")]
+    assert seen.writes == []
+    assert after == before
+
+
+@pytest.mark.parametrize("version", ["7.0", "8.2"])
+def test_audit_with_least_privilege(fencepost, read_report, acl_broker, redis_factory, name, work, version):
+    server = redis_factory(version, options={"user": REDIS_ACL + (" +client|no-touch" if version > "7.0" else "")})
+    pipeline = Handmade(acl_broker, server, name, work).make()
+    for resource, operation in KAFKA_ACLS:
+        acl_broker.allow("auditor", resource, name, operation)
+    pipeline.configure(kafka=acl_broker.sasl("auditor"), redis_url=f"redis://aud:pw@127.0.0.1:{server.port}/0")
+    assert_clean(audit(fencepost, pipeline), read_report(work / "out"))
+
+
+def test_audit_where_topic_settings_are_hidden(fencepost, read_report, acl_broker, redis_server, name, work):
+    pipeline = Handmade(acl_broker, redis_server, name, work).make()
+    for resource, operation in KAFKA_ACLS:
+        if operation != "DESCRIBE_CONFIGS":
+            acl_broker.allow("auditor", resource, name, operation)
+    pipeline.configure(kafka=acl_broker.sasl("auditor"))
+    assert_clean(audit(fencepost, pipeline), read_report(work / "out"))
+
+
+@pytest.mark.parametrize("hidden", ["READ", "group"])
+def test_audit_without_a_needed_right_is_trouble(fencepost, acl_broker, redis_server, name, work, hidden):
+    pipeline = Handmade(acl_broker, redis_server, name, work).make()
+    for resource, operation in KAFKA_ACLS:
+        if hidden not in (resource, operation):
+            acl_broker.allow("auditor", resource, name, operation)
+    pipeline.configure(kafka=acl_broker.sasl("auditor"))
+    done = audit(fencepost, pipeline)
+    assert done.code == 1, done.out + done.err
+    assert "uthoriz" in done.err
