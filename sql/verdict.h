@@ -36,9 +36,9 @@ struct incoming {
 	int64_t epoch;     /* of the caller */
 };
 
+/* A well-formed fence as it is stored: its partition may be one that no topic has. */
 struct fence {
-	int32_t partition;
-	int64_t offset;
+	int64_t partition, offset;
 };
 
 /* The verdict of the contract. An epoch that is absent in Redis is 0; fence is NULL where there is none yet. */

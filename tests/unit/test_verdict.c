@@ -99,7 +99,8 @@ static void test_script_oddities(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_string_equal(script(&rows[i].in, rows[i].epoch, rows[i].partition, rows[i].offset), rows[i].answer);
+		assert_string_equal(script(&rows[i].in, rows[i].epoch, rows[i].partition, rows[i].offset),
+				    rows[i].answer);
 }
 
 static void test_script_types(void **state)
@@ -210,8 +211,9 @@ static void test_fencefield(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_contract),  cmocka_unit_test(test_script_oddities), cmocka_unit_test(test_script_types),
-		cmocka_unit_test(test_agreement), cmocka_unit_test(test_fencefield),
+		cmocka_unit_test(test_contract),     cmocka_unit_test(test_script_oddities),
+		cmocka_unit_test(test_script_types), cmocka_unit_test(test_agreement),
+		cmocka_unit_test(test_fencefield),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
