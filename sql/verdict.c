@@ -52,8 +52,8 @@ static bool c_space(char c)
 }
 
 /*
- * tonumber of Lua 5.1, on a string that ends with a NUL: what strtod takes (hex, exponents, inf and nan included),
- * else a hex integer, with space around it. A string with a NUL inside ends there, as it does in Lua.
+ * tonumber of Lua 5.1, on a string that ends with a NUL: what strtod takes (hex, exponents, inf and nan included), with
+ * space around it. A string with a NUL inside ends there, as it does in Lua.
  */
 static bool lua_number(const char *text, double *number)
 {
@@ -62,8 +62,6 @@ static bool lua_number(const char *text, double *number)
 	*number = c_strtod(text, &end);
 	if (end == text)
 		return false;
-	if (*end == 'x' || *end == 'X')
-		*number = (double)strtoul(text, &end, 16);
 	while (c_space(*end))
 		end++;
 	return !*end;
