@@ -2,8 +2,9 @@
 # tests/install.sh demo|check
 #
 # Installs what is missing and nothing else. demo: the Debian packages that building and the demonstration need.
-# check: these, what the tests need, the jars of the Kafka brokers (tests/kafka/.cache) and a Python environment (.venv).
-# Jars and environment carry a copy of the file that pins them; where it is equal nothing is done, and no network needed.
+# check: these, what the tests need, the jars of the Kafka brokers (tests/kafka/.cache) and a Python environment
+# (.venv). Jars and environment carry a copy of the file that pins them; where it is equal nothing is done, and no
+# network is needed.
 # Mirrors are whatever apt, Maven and pip are configured to use.
 set -eu
 cd "$(dirname "$0")/.."

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 class Handmade:
     """A topic of its own named `name`, the group `name`, Redis keys `state:NAME:KEY`; everything applied and committed.
 
-    .records: {(partition, offset): (key, value)}; .fences: {key: (partition, offset)}; .config: path of the config file.
+    .records: {(partition, offset): (key, value)}; .fences: {key: (partition, offset)}; .config: the config file.
     """
 
     def __init__(self, broker, redis_server, name, folder, partitions=3):

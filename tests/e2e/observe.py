@@ -25,7 +25,7 @@ class Command:
 
 
 class Monitor:
-    """.commands: everything other clients ran while it was open, in order. .writes: those that write, scripts' included.
+    """.commands: what other clients ran while it was open, in order. .writes: those that write, scripts' included.
 
     Redis does not show AUTH and administrative commands (CONFIG, ACL, DEBUG) in its MONITOR.
     """
@@ -89,8 +89,8 @@ def redis_changes(server):
 def kafka_group_state(broker):
     """Topics, all log ends (internal topics included), groups with their members and commits, as comparable data.
 
-    Two equal snapshots mean: nothing produced, nothing committed, no group joined or made. A join and a commit each append to
-    __consumer_offsets, so its ends prove it even for what came and went in between.
+    Two equal snapshots mean: nothing produced, nothing committed, no group joined or made. A join and a commit each
+    append to __consumer_offsets, so its ends prove it even for what came and went in between.
     """
     admin = broker.admin
     topics = sorted(admin.list_topics(timeout=10).topics)

@@ -65,7 +65,7 @@ def kafka_uuid():
 
 
 class Broker:
-    """.bootstrap is open to everyone; with acl=True .sasl_bootstrap obeys ACLs, and sasl(user) gives the client settings.
+    """.bootstrap is open to everyone; with acl=True .sasl_bootstrap obeys ACLs, and sasl(user) are a client's settings.
 
     options: further lines of server.properties, as a dict; they win over those below.
     """
@@ -289,7 +289,7 @@ class Broker:
                 "config": {k: e.value for k, e in next(iter(config.values())).items()}}
 
     def offsets(self, name, spec=None, committed=True):
-        """{partition: offset}: the ends by default (last stable offsets if committed), or what an OffsetSpec asks for."""
+        """{partition: offset}: the ends (last stable offsets if committed), or what an OffsetSpec asks for."""
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         ask = {TopicPartition(name, p): spec or OffsetSpec.latest() for p in range(self.partition_count(name))}
         done = self._all(self.admin.list_offsets(ask, isolation_level=level)) if ask else {}
