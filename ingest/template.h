@@ -5,14 +5,17 @@
  *     key: "state:{{{topic}}}:{key}"               ->   state:{orders}:user-42
  *
  * key.format says how the bytes of a record key become the text of {key}:
- *     raw      the bytes as they are
- *     int32    4 bytes big-endian -> decimal
- *     int64    8 bytes big-endian -> decimal
- *     uuid     16 bytes -> 36 lower-case characters
- *     hex      bytes -> lower-case hexadecimal
- *     base64   bytes -> RFC 4648 with padding
- *     json     UTF-8 text -> the JSON string literal's content without quotes?  (see template.c)
- * Both ways are exact: a Redis key parses back to the one record key that renders to it, or does not parse.
+ *     raw      the bytes as they are, none included
+ *     int32    4 bytes, big-endian, two's complement  <->  decimal: "-7"; not "007", "+7", "-0"
+ *     int64    8 bytes, likewise
+ *     uuid     16 bytes  <->  36 lower-case characters
+ *     hex      bytes  <->  lower-case hexadecimal
+ *     base64   bytes  <->  RFC 4648 with padding; the bits that padding leaves over are 0
+ *     json     a JSON string  <->  its content: "42" (four bytes) <-> 42. The string must be written as RFC 8785 writes it: UTF-8, with \" \\
+ *              \b \f \n \r \t and \u00xx (lower-case) for the other controls, and no other escape. A number or an object is no string: it
+ *              is its own text, so raw is its format
+ * Both ways are exact: a Redis key parses back to the one record key that renders to it, or does not parse. A record key that is not of the
+ * format has no Redis key.
  */
 #ifndef INGEST_TEMPLATE_H
 #define INGEST_TEMPLATE_H
@@ -42,7 +45,10 @@ void buffer_release(struct buffer *b);
 
 struct key_template;
 
-/* Compiles text. NULL with t filled (position and what is valid) where it is malformed or repeats {key}. */
+/*
+ * Compiles text. NULL with t filled (position and what is valid) where it is empty or malformed, has {key} twice, or {key} and {partition}.
+ * {topic} and {partition} may be repeated. Wherever a topic is asked for below, it may be NULL only if the template has no {topic}.
+ */
 struct key_template *template_new(const char *text, struct trouble *t);
 void template_free(struct key_template *template);
 const char *template_text(const struct key_template *template);
@@ -50,20 +56,26 @@ bool template_has_topic(const struct key_template *template);
 bool template_has_key(const struct key_template *template);
 bool template_has_partition(const struct key_template *template);
 
-/* The literal bytes before the first mark, with {topic} already filled in; the caller frees. For SCAN MATCH and for overlap rules. */
+/* The literal bytes before the first mark, with {topic} already filled in; the caller frees. For overlap rules. */
 char *template_prefix(const struct key_template *template, const char *topic, size_t *size);
 
-/* The same as a glob for SCAN MATCH, special characters escaped, ended by '*' (or exact where the template ends). The caller frees. */
+/*
+ * The whole template as a glob for SCAN MATCH: {key} and {partition} are '*', special characters of the rest escaped. Two templates have the
+ * same glob if and only if they name the same Redis keys. The caller frees; a NUL ends it that size does not count.
+ */
 char *template_match(const struct key_template *template, const char *topic, size_t *size);
 
-/* Record key -> Redis key, into out (replaced). 1; 0 where the key has no rendering in this format (e.g. int64 of 5 bytes). */
+/* Record key -> Redis key, into out (replaced). 1; 0 where the key has none in this format (int64 of 5 bytes), and out is junk. */
 int template_render(const struct key_template *template, enum key_format format, const char *topic, const void *key, size_t key_size,
 		    struct buffer *out);
 
 /* (topic, partition) -> Redis key of an epoch, into out (replaced). */
 void template_render_partition(const struct key_template *template, const char *topic, int32_t partition, struct buffer *out);
 
-/* Redis key -> record key, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the format ("007" as int64). */
+/*
+ * Redis key -> record key, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the format ("007" as int64),
+ * and out is junk.
+ */
 int template_parse(const struct key_template *template, enum key_format format, const char *topic, const void *redis_key,
 		   size_t redis_key_size, struct buffer *out);
 
