@@ -62,16 +62,29 @@ struct group_look {
 
 void group_look_release(struct group_look *look);
 
+/* A record as it lies in a source's memory; borrowed for the call. */
+struct raw_record {
+	int64_t offset, timestamp_ms;
+	const void *key;
+	int32_t key_size;        /* -1: null key */
+	const void *value;
+	int64_t value_size;      /* -1: tombstone */
+	const void *header;      /* value of the header that names the source record; NULL: none, or not asked for */
+	size_t header_size;
+};
+
 /* One partition to replay: records in [next, end) go to the sink. */
 struct replay_part {
 	int64_t incarnation_id;
 	const char *topic;
 	int32_t partition;
 	enum isolation isolation;
+	bool numbers;            /* keep values that are decimal int64 as numbers */
+	const char *header;      /* header that names the source record, "topic/partition/offset"; NULL: none */
 	int64_t next;            /* in: where to begin; out: where reading stopped (a position, not a record) */
 	int64_t end;             /* fixed before the replay began */
 	bool covered;            /* out: reached end */
-	bool beyond;             /* out: the broker says that next lies above its end (the history was rewritten) */
+	bool beyond;             /* out: the broker's end lies below next or below end: the history was rewritten */
 	struct trouble trouble;  /* out: why not covered */
 };
 
