@@ -162,6 +162,16 @@ void sink_open(struct sink *s, rd_kafka_conf_t *conf, const struct common *c)
 	s->rk = kafka_open(RD_KAFKA_PRODUCER, conf, c);
 }
 
+void sink_meet(struct sink *s, const char *topic)
+{
+	int at = s->met[0] ? 1 : 0;
+
+	if (!topic)
+		return;
+	s->met[at] = rd_kafka_topic_new(s->rk, topic, NULL);
+	kafka_partitions_wait(s->rk, topic);
+}
+
 static rd_kafka_resp_err_t produce_once(struct sink *s, const struct outgoing *o)
 {
 	rd_kafka_headers_t *headers = rd_kafka_headers_new(1);
@@ -202,6 +212,9 @@ void sink_flush(struct sink *s)
 
 void sink_close(struct sink *s)
 {
+	for (int i = 0; i < 2; i++)
+		if (s->met[i])
+			rd_kafka_topic_destroy(s->met[i]);
 	rd_kafka_destroy(s->rk);
 	*s = (struct sink){ 0 };
 }

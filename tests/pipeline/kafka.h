@@ -43,6 +43,7 @@ struct bytes kafka_value(const rd_kafka_message_t *m);
 /* A producer that counts what was delivered. Zero it, then sink_open. */
 struct sink {
 	rd_kafka_t *rk;
+	rd_kafka_topic_t *met[2];
 	int64_t delivered, failed;
 	char why[256];                                            /* why the last one failed */
 	void (*seen)(const rd_kafka_message_t *m, void *context); /* told of each delivery where set */
@@ -61,6 +62,9 @@ struct outgoing {
 
 /* Open as an idempotent producer by murmur2; conf may be NULL or a configuration to add to, which is taken. */
 void sink_open(struct sink *s, rd_kafka_conf_t *conf, const struct common *c);
+
+/* Learn a topic's partitions now; left to itself librdkafka takes a second. NULL is no topic. */
+void sink_meet(struct sink *s, const char *topic);
 
 /* Queue a record, waiting while the queue is full; dies where it is refused. */
 void sink_produce(struct sink *s, const struct outgoing *o);

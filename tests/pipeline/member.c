@@ -80,35 +80,63 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
 		rd_kafka_assign(rk, NULL);
 }
 
-/* The offset to start a partition at that was taken by hand, known only to the group. */
-static void take(struct worker *w, int32_t partition)
+/*
+ * Where the partitions of the list begin: at the group's commit, else as --reset says. Asked here, because librdkafka
+ * would wait half a second before it asks.
+ */
+static void find_start(struct worker *w, rd_kafka_topic_partition_list_t *list)
 {
-	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	bool latest = !strcmp(w->opt->reset, "latest");
+	rd_kafka_topic_partition_list_t *without = rd_kafka_topic_partition_list_new(list->cnt);
+	rd_kafka_resp_err_t err = rd_kafka_committed(w->consumer, list, 30000);
 
-	rd_kafka_topic_partition_list_add(list, w->opt->common.topic, partition)->offset = RD_KAFKA_OFFSET_STORED;
-	own(w, partition);
-	check(rd_kafka_incremental_assign(w->consumer, list), "assign");
-	rd_kafka_topic_partition_list_destroy(list);
+	for (int i = 0; !err && i < list->cnt; i++)
+		if (list->elems[i].offset < 0)
+			rd_kafka_topic_partition_list_add(without, list->elems[i].topic, list->elems[i].partition)->offset =
+				latest ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
+	if (!err && without->cnt)
+		err = rd_kafka_offsets_for_times(w->consumer, without, 30000);
+	if (err)
+		die("where to begin: %s", rd_kafka_err2str(err));
+	for (int i = 0; i < without->cnt; i++) {
+		const rd_kafka_topic_partition_t *found = &without->elems[i];
+
+		rd_kafka_topic_partition_list_find(list, found->topic, found->partition)->offset = found->offset;
+	}
+	rd_kafka_topic_partition_list_destroy(without);
 }
 
-/* Take the partitions of --assign, or all: from the given number on. */
+/* The partitions of --assign. */
+static void list_chosen(const struct worker *w, rd_kafka_topic_partition_list_t *list)
+{
+	char *words = xstrdup(w->opt->assign);
+	char *rest = words, *word;
+	int64_t p;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!parse_int64(bytes_of(word), &p) || p < 0 || p >= w->count)
+			die_usage("--assign: \"%s\" is no partition of %s", word, w->opt->common.topic);
+		rd_kafka_topic_partition_list_add(list, w->opt->common.topic, (int32_t)p);
+	}
+	free(words);
+}
+
+/* Take partitions by hand: those of --assign once, or all from the given number on. */
 static void take_from(struct worker *w, int32_t first)
 {
-	if (!w->opt->assign) {
-		for (int32_t p = first; p < w->count; p++)
-			take(w, p);
-	} else if (!first) {
-		char *words = xstrdup(w->opt->assign);
-		char *rest = words, *word;
-		int64_t p;
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(w->count);
 
-		while ((word = strsep(&rest, ","))) {
-			if (!parse_int64(bytes_of(word), &p) || p < 0 || p >= w->count)
-				die_usage("--assign: \"%s\" is no partition of %s", word, w->opt->common.topic);
-			take(w, (int32_t)p);
-		}
-		free(words);
+	if (!w->opt->assign && first < w->count)
+		rd_kafka_topic_partition_list_add_range(list, w->opt->common.topic, first, w->count - 1);
+	else if (w->opt->assign && !first)
+		list_chosen(w, list);
+	for (int i = 0; i < list->cnt; i++)
+		own(w, list->elems[i].partition);
+	if (list->cnt) {
+		find_start(w, list);
+		check(rd_kafka_incremental_assign(w->consumer, list), "assign");
 	}
+	rd_kafka_topic_partition_list_destroy(list);
 	w->assigned = true;
 }
 

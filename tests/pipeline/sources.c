@@ -62,6 +62,7 @@ static void source_open(struct source *s, struct generator *g, int number)
 		kafka_set(conf, "transaction.timeout.ms", text);
 	}
 	sink_open(&s->sink, conf, &g->opt->common);
+	sink_meet(&s->sink, g->opt->common.topic);
 	if (g->opt->transactions != TXN_NONE)
 		must(rd_kafka_init_transactions(s->sink.rk, TXN_TIMEOUT_MS), "init transactions");
 }

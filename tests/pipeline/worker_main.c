@@ -157,6 +157,8 @@ int main(int argc, char **argv)
 	script_load(&w.fence, w.redis, &o.common, "fence.lua");
 	script_load(&w.drop, w.redis, &o.common, "drop.lua");
 	sink_open(&w.sink, NULL, &o.common);
+	sink_meet(&w.sink, o.output);
+	sink_meet(&w.sink, o.dlq);
 	member_open(&w);
 	while (!stop && step(&w)) {
 		if (is_fenced_out(&w)) {
