@@ -32,7 +32,8 @@ struct bytes {
 	INT(scan_complete)
 #define FACT_HORIZON(INT, TEXT, BLOB)                                                                                         \
 	INT(topic_id) INT(partition) INT(log_start) INT(log_start_us) INT(end_first) INT(end_first_us)                       \
-	INT(log_start_before_commit) INT(log_start_before_commit_us) INT(committed) INT(committed_us)                        \
+	INT(log_start_before_commit) INT(log_start_before_commit_us) INT(high_watermark_before_commit)                       \
+	INT(high_watermark_before_commit_us) INT(committed) INT(committed_us)                        \
 	TEXT(commit_trouble) INT(last_stable) INT(last_stable_us) INT(high_watermark) INT(high_watermark_us)                 \
 	INT(last_high_watermark) INT(last_high_watermark_us) INT(indexed_start) INT(indexed_end) INT(from_offset)            \
 	INT(start_offset) INT(end_offset) TEXT(reason) TEXT(end_source) INT(covered) INT(records)

@@ -1,0 +1,1 @@
+INSERT INTO partitions_before (pipeline_id, ordinal, partitions) VALUES (?, ?, ?)
