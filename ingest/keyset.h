@@ -64,7 +64,6 @@ struct keyset_entry {
 	uint32_t size;
 	uint8_t strata;
 	bool seen;                 /* a look at Redis has a row for it */
-	bool present;              /* and the key was there */
 	bool present;              /* and something was there */
 };
 
