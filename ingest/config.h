@@ -1,6 +1,8 @@
 /*
- * config: the YAML file of DESIGN section 9 as a struct. Unknown or repeated keys, wrong types and contradictions are trouble with file:line and what
- * would be valid. ${ENV} in values and file:PATH for secrets are resolved here; secrets never leave this struct.
+ * config: the YAML file as a struct. Unknown or repeated keys, wrong types and contradictions are trouble with file:line and what would be valid.
+ * ${NAME} in values (the environment; $${ is a literal ${) and file:PATH for secrets are resolved here; secrets never leave this struct, and no
+ * trouble shows one. docs/config.md lists every key.
+ * Relative paths (index, file:PATH) are relative to the folder of the config file: a nightly job has an odd working directory.
  * Everything is owned by the config and freed by config_free.
  */
 #ifndef INGEST_CONFIG_H
@@ -90,12 +92,25 @@ struct pipeline_config {
 	char *dlq;                      /* NULL: none */
 	char *dlq_header;               /* header that names the source record; "source" unless told */
 	enum rejects rejects;
-	int32_t *partitions_before;     /* earlier partition counts, the latest first (the file lists them oldest first or not: see config.c) */
+	int32_t *partitions_before;     /* earlier partition counts, the latest first (the file lists them as history goes: oldest first) */
 	size_t partitions_before_count;
 	char **copartitioned;
 	size_t copartitioned_count;
-	struct properties kafka;        /* global ones, then the pipeline's; -F and -X are appended by config_set_kafka */
-	char mapping_sha256[65];        /* of redis address, key template, key format, epoch template */
+	bool one_topic_only;            /* a ^regex that must not match more than one topic: a template lacks {topic} */
+	struct properties kafka;        /* the general ones, then the pipeline's, then -F, then -X */
+	char mapping_sha256[65];        /* of Redis address, key template, key format, epoch template, field names */
+};
+
+/* A Redis stream to look at. */
+struct stream_config {
+	char *name;
+	int line;
+	char *key;                      /* of the stream; its name unless told */
+	char *group;                    /* glob; "*" */
+	int64_t idle_ms;                /* 10 min: longer pending is too long */
+	int64_t deliveries;             /* 3: more often delivered is too often */
+	char *dlq;                      /* key of the stream for poison entries; NULL: none */
+	struct redis_config redis;
 };
 
 struct config {
@@ -109,6 +124,8 @@ struct config {
 	bool expect_empty;
 	struct pipeline_config *pipelines;
 	size_t pipeline_count;
+	struct stream_config *streams;
+	size_t stream_count;
 };
 
 /* What the command line adds: -X prop=val, -F file, -u URL, --redis-rate. All borrowed; NULL or UNKNOWN where absent. */
@@ -123,9 +140,36 @@ struct config_overrides {
 	void *env_context;
 };
 
-/* Reads path. 0, or -1 with "file:line: what is wrong; valid: ..." in t and *config NULL. */
+/* Reads path, of at most 1 MiB. 0, or -1 with "file:line: what is wrong; valid: ..." in t and *config NULL. overrides may be NULL. */
 int config_read(const char *path, const struct config_overrides *overrides, struct config **config, struct trouble *t);
+
+/* The same from memory. */
+struct config_text {
+	const char *path;   /* stands for the file in words, and gives the folder for relative paths */
+	const char *bytes;
+	size_t size;
+};
+
+int config_parse(const struct config_text *text, const struct config_overrides *overrides, struct config **config, struct trouble *t);
 void config_free(struct config *config);
+
+/* "10m", "36h", "7d", "90s", "500ms", "1h30m" -> ms. 1, or 0 where it is no duration; valid ones are named by CONFIG_DURATION_WORDS. */
+int config_duration(const char *text, int64_t *ms);
+#define CONFIG_DURATION_WORDS "a duration like 500ms, 90s, 10m, 36h, 7d or 1h30m"
+
+/* RFC 3339 with an offset or Z -> microseconds since 1970, UTC. 1, or 0 where it is none. */
+int config_time(const char *text, int64_t *us);
+#define CONFIG_TIME_WORDS "a time like 2026-03-01T02:30:00Z or 2026-03-01T02:30:00+01:00"
+
+/* Whether a property of librdkafka is a secret, not to be shown. */
+bool config_property_secret(const char *name);
+
+/* Every key that the file may have, as docs/config.md lists them. i counts from 0; false where there are no more. Static texts. */
+struct config_key {
+	const char *section, *key, *type, *standard;
+};
+
+bool config_key_at(size_t i, struct config_key *key);
 
 const char *severity_word(enum severity s);
 const char *isolation_word(enum isolation i);
