@@ -27,6 +27,12 @@ int reports_status(const struct run *run, sqlite3 *db, struct report_result *res
 /* The text blocks of DESIGN section 10, or summary.json where json is set, to out. Write errors of out are the caller's to check. */
 int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t);
 
+/*
+ * For a run that only replayed or sampled: a few lines of what was looked at (partitions and records; keys) and every trouble, to out.
+ * 1 everything was looked at, 0 something was not, -1.
+ */
+int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble *t);
+
 /* metrics.prom alone, to a file (temp name, rename). run->id may be a run that did not finish. */
 int reports_metrics(const struct run *run, sqlite3 *db, const char *file, struct trouble *t);
 

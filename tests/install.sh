@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 demo_packages="gcc make pkg-config libc6-dev
-	librdkafka-dev libhiredis-dev libsqlite3-dev libzstd-dev libxxhash-dev libyaml-dev libjansson-dev libssl-dev
+	librdkafka-dev libhiredis-dev libsqlite3-dev libzstd-dev libxxhash-dev libyaml-dev libjansson-dev libpopt-dev libssl-dev
 	redis-server redis-tools sqlite3 zstd"
 check_packages="$demo_packages
 	clang clang-format libcmocka-dev openjdk-17-jdk-headless maven python3 python3-venv kcat jq strace file

@@ -1,0 +1,607 @@
+/*
+ * fencepost: did we lose anything? An offline verifier of fenced state in Redis against the history of a Kafka topic.
+ *
+ * main holds the commands, the order of the stages, signals and the exit status. It alone reads clock, environment and arguments, and it
+ * alone writes to stderr.
+ */
+#include <errno.h>
+#include <popt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyzer/analyzer.h"
+#include "ingest/config.h"
+#include "ingest/ingest.h"
+#include "reports/reports.h"
+#include "sql/facts.h"
+#include "sql/index.h"
+#include "sql/mem.h"
+#include "sql/runlog.h"
+
+enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1, EXIT_FINDINGS = 2, EXIT_CONFIG = 64, EXIT_BUSY = 75 };
+
+struct options {
+	const char *command, *config, *output, *index, *checks, *metrics;
+	int quiet, all, help, version; /* popt sets ints */
+	bool json;
+	int64_t wait_ms, timeout_ms, deadline_ms, since_us, memory, handles;
+	struct config_overrides overrides;
+	const char **arguments;     /* after the command */
+	int argument_count;
+};
+
+/* What the callbacks of struct run need. */
+struct console {
+	pthread_mutex_t lock;
+	bool quiet, terminal, dirty; /* dirty: a progress line without its newline is on the terminal */
+	int64_t shown_us, since_us, since_done;
+	const char *stage;
+};
+
+static atomic_int stop;
+
+static void on_signal(int number)
+{
+	atomic_store(&stop, number);
+}
+
+static int64_t clock_us(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t wall_us(void *context)
+{
+	(void)context;
+	return clock_us(CLOCK_REALTIME);
+}
+
+static int64_t tick_us(void *context)
+{
+	(void)context;
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+static void end_progress_line(struct console *console)
+{
+	if (console->dirty)
+		fputc('\n', stderr);
+	console->dirty = false;
+}
+
+static void note(void *context, const char *text)
+{
+	struct console *console = context;
+
+	pthread_mutex_lock(&console->lock);
+	end_progress_line(console);
+	fprintf(stderr, "fencepost: %s\n", text);
+	pthread_mutex_unlock(&console->lock);
+}
+
+static void show_progress(struct console *console, const struct progress *p, int64_t now)
+{
+	double seconds = (double)(now - console->since_us) / 1e6;
+	double rate = seconds > 0 ? (double)(p->done - console->since_done) / seconds : 0;
+
+	fprintf(stderr, "%sfencepost: %s %lld", console->terminal ? "\r\033[K" : "", p->stage, (long long)p->done);
+	if (p->total != UNKNOWN)
+		fprintf(stderr, " of %lld", (long long)p->total);
+	fprintf(stderr, " %s, %.0f/s", p->what, rate);
+	if (p->total != UNKNOWN && rate > 0 && p->total > p->done)
+		fprintf(stderr, ", %.0f s left", (double)(p->total - p->done) / rate);
+	fputs(console->terminal ? "" : "\n", stderr);
+	fflush(stderr);
+	console->dirty = console->terminal;
+}
+
+static void progress(void *context, const struct progress *p)
+{
+	struct console *console = context;
+	int64_t now;
+
+	if (console->quiet)
+		return;
+	pthread_mutex_lock(&console->lock);
+	now = clock_us(CLOCK_MONOTONIC);
+	if (!console->stage || strcmp(console->stage, p->stage) != 0) {
+		console->stage = p->stage;
+		console->since_us = console->shown_us = now;
+		console->since_done = p->done;
+	} else if (now - console->shown_us >= 1000000) {
+		console->shown_us = now;
+		show_progress(console, p, now);
+	}
+	pthread_mutex_unlock(&console->lock);
+}
+
+static int fail(struct console *console, int status, const struct trouble *t)
+{
+	note(console, t->text[0] ? t->text : "failed for a reason that nobody told");
+	return status;
+}
+
+/* --- options ---------------------------------------------------------------------------------------------------------- */
+
+static const char about_commands[] =
+	"COMMAND [OPTION]...\n"
+	"\n"
+	"  audit            replay, sample, check, report: the nightly job\n"
+	"  replay           bring the index up to the topics' ends\n"
+	"  sample           replay, then look at Redis in the order that makes findings safe\n"
+	"  check [RUN]      fold and check what a run saw; the newest unless told\n"
+	"  report [RUN]     write the report of a checked run again\n"
+	"  runs             list runs\n"
+	"  checks [NAME]    list the checks, or show one with its claim and its SQL\n"
+	"  sql QUERY        query the index, read-only\n"
+	"\n"
+	"Exit status: 0 complete and nothing found; 2 findings; 1 something could not be looked at; 64 usage or config; 75 the index is busy.\n";
+
+static const char *environment(void *context, const char *name)
+{
+	(void)context;
+	return getenv(name);
+}
+
+/* Options as text, before their values are read. */
+struct option_texts {
+	char *format, *since, *memory, *timeout, *wait, *deadline;
+	char **properties;
+	long long handles, rate;
+};
+
+static poptContext option_context(struct options *o, struct option_texts *x, int argc, const char **argv)
+{
+	const struct poptOption rows[] = {
+		{ "config", 'c', POPT_ARG_STRING, &o->config, 0, "fencepost.yaml unless told", "FILE" },
+		{ "output", 'o', POPT_ARG_STRING, &o->output, 0, "report directory; reports/RUN unless told", "DIR" },
+		{ "index", 0, POPT_ARG_STRING, &o->index, 0, "index, instead of the config's", "FILE" },
+		{ "format", 0, POPT_ARG_STRING, &x->format, 0, "text or json, on stdout", "FORMAT" },
+		{ "quiet", 'q', POPT_ARG_NONE, &o->quiet, 0, "no progress", NULL },
+		{ "all", 0, POPT_ARG_NONE, &o->all, 0, "look at every key", NULL },
+		{ "since", 0, POPT_ARG_STRING, &x->since, 0, "look only at keys written since, at all of them, without a scan", "TIME" },
+		{ "checks", 0, POPT_ARG_STRING, &o->checks, 0, "more checks, or others of the same name", "DIR" },
+		{ "metrics", 0, POPT_ARG_STRING, &o->metrics, 0, "write metrics.prom there too, on failure as well", "FILE" },
+		{ "memory", 0, POPT_ARG_STRING, &x->memory, 0, "for the tables of keys; 256M unless told", "SIZE" },
+		{ "handles", 0, POPT_ARG_LONGLONG, &x->handles, 0, "Kafka consumer handles; 2 unless told", "N" },
+		{ "redis-rate", 0, POPT_ARG_LONGLONG, &x->rate, 0, "keys a second; 0 is unlimited", "N" },
+		{ "timeout", 0, POPT_ARG_STRING, &x->timeout, 0, "without progress, until a partition or server is given up; 60s", "DURATION" },
+		{ "wait", 0, POPT_ARG_STRING, &x->wait, 0, "for another writer of the index to finish; 0s", "DURATION" },
+		{ "deadline", 0, POPT_ARG_STRING, &x->deadline, 0, "end by then; what is indexed is kept", "DURATION" },
+		{ NULL, 'X', POPT_ARG_ARGV, &x->properties, 0, "librdkafka property, as often as needed", "PROP=VAL" },
+		{ NULL, 'F', POPT_ARG_STRING, &o->overrides.kafka_file, 0, "file of librdkafka properties", "FILE" },
+		{ "redis", 'u', POPT_ARG_STRING, &o->overrides.redis_url, 0, "redis://[user[:password]@]host[:port][/db] or unix:///path; "
+		  "REDISCLI_AUTH is read", "URL" },
+		{ "help", 'h', POPT_ARG_NONE, &o->help, 0, "show this", NULL },
+		{ "version", 'V', POPT_ARG_NONE, &o->version, 0, "show the version", NULL },
+		POPT_TABLEEND
+	};
+	struct poptOption *kept = xmemdup(rows, sizeof(rows)); /* popt keeps the table; it lives as long as the process */
+	poptContext context = poptGetContext("fencepost", argc, argv, kept, 0);
+
+	poptSetOtherOptionHelp(context, about_commands);
+	return context;
+}
+
+/* Decimal digits, then at most one of the suffixes k, M, G (powers of 1024). 1, or 0 where it is none. */
+static int read_size(const char *text, int64_t *size)
+{
+	const char *letters = "kMG", *letter;
+	char *end;
+	int shift = 0;
+
+	if (*text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	*size = strtoll(text, &end, 10);
+	if (*end && (letter = strchr(letters, *end)) != NULL)
+		shift = 10 * (int)(letter - letters + 1);
+	if (errno || end[shift > 0] || *size > INT64_MAX >> shift)
+		return 0;
+	*size <<= shift;
+	return 1;
+}
+
+static int read_texts(struct options *o, const struct option_texts *x, struct trouble *t)
+{
+	if (x->format && strcmp(x->format, "text") != 0 && strcmp(x->format, "json") != 0)
+		return trouble_set(t, "--format %s: not valid; give text or json", x->format);
+	if (x->since && !config_time(x->since, &o->since_us))
+		return trouble_set(t, "--since %s: not valid; give " CONFIG_TIME_WORDS, x->since);
+	if (x->memory && (!read_size(x->memory, &o->memory) || o->memory < 1 << 20))
+		return trouble_set(t, "--memory %s: not valid; give a size from 1M, like 256M", x->memory);
+	if (x->timeout && (!config_duration(x->timeout, &o->timeout_ms) || o->timeout_ms < 1 || o->timeout_ms > INT32_MAX))
+		return trouble_set(t, "--timeout %s: not valid; give " CONFIG_DURATION_WORDS, x->timeout);
+	if (x->wait && !config_duration(x->wait, &o->wait_ms))
+		return trouble_set(t, "--wait %s: not valid; give " CONFIG_DURATION_WORDS, x->wait);
+	if (x->deadline && (!config_duration(x->deadline, &o->deadline_ms) || o->deadline_ms < 1))
+		return trouble_set(t, "--deadline %s: not valid; give " CONFIG_DURATION_WORDS, x->deadline);
+	if (x->handles < 1 || x->handles > 64)
+		return trouble_set(t, "--handles %lld: not valid; give a number from 1 to 64", x->handles);
+	if (x->rate < -1)
+		return trouble_set(t, "--redis-rate %lld: not valid; give a number of keys, or 0 for unlimited", x->rate);
+	if (o->all && o->since_us != UNKNOWN)
+		return trouble_set(t, "--all and --since exclude each other");
+	o->json = x->format && strcmp(x->format, "json") == 0;
+	o->handles = x->handles;
+	o->overrides.redis_rate = x->rate < 0 ? UNKNOWN : x->rate;
+	o->overrides.kafka_properties = (const char *const *)x->properties;
+	while (x->properties && x->properties[o->overrides.kafka_property_count])
+		o->overrides.kafka_property_count++;
+	return 0;
+}
+
+static int read_options(struct options *o, int argc, const char **argv, struct trouble *t)
+{
+	struct option_texts texts = { .handles = 2, .rate = -1 };
+	poptContext context;
+	int bad;
+
+	*o = (struct options){ .config = "fencepost.yaml", .timeout_ms = 60000, .since_us = UNKNOWN, .memory = 256 << 20 };
+	o->overrides = (struct config_overrides){ .env = environment, .redis_auth = getenv("REDISCLI_AUTH") };
+	context = option_context(o, &texts, argc, argv);
+	bad = poptGetNextOpt(context);
+	if (bad < -1)
+		return trouble_set(t, "%s: %s; try fencepost --help", poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(bad));
+	if (o->help)
+		poptPrintHelp(context, stdout, 0);
+	if (o->help || o->version)
+		return 0;
+	o->command = poptGetArg(context);
+	o->arguments = poptGetArgs(context);
+	while (o->arguments && o->arguments[o->argument_count])
+		o->argument_count++;
+	if (!o->command)
+		return trouble_set(t, "no command; try fencepost --help");
+	return read_texts(o, &texts, t);
+}
+
+/* --- commands --------------------------------------------------------------------------------------------------------- */
+
+struct session {
+	struct options *o;
+	struct console *console;
+	struct run run;
+	struct config *config;      /* NULL for commands that need none */
+	struct index index;
+};
+
+static const char *index_path(const struct session *s)
+{
+	return s->o->index ? s->o->index : s->config->index;
+}
+
+/* Reads the config where the index has to be found through it. */
+static int need_config(struct session *s, bool always, struct trouble *t)
+{
+	if (!always && s->o->index)
+		return 0;
+	return config_read(s->o->config, &s->o->overrides, &s->config, t);
+}
+
+static int open_index(struct session *s, bool write, struct trouble *t)
+{
+	enum index_open opened = write ? index_open_write(&s->run, index_path(s), s->o->wait_ms, &s->index, t)
+				       : index_open_read(&s->run, index_path(s), &s->index, t);
+
+	if (opened == INDEX_OPEN)
+		return EXIT_CLEAN;
+	return fail(s->console, opened == INDEX_BUSY ? EXIT_BUSY : EXIT_TROUBLE, t);
+}
+
+static int record_settings(struct session *s, struct trouble *t)
+{
+	const struct config *c = s->config;
+	char numbers[4][24];
+	const struct fact_setting rows[] = {
+		{ s->run.id, "fail.on", severity_word(c->fail_on) },       { s->run.id, "sample.keys", numbers[0] },
+		{ s->run.id, "max.findings", numbers[1] },                 { s->run.id, "recent_ms", numbers[2] },
+		{ s->run.id, "expect.empty", c->expect_empty ? "1" : "0" }, { s->run.id, "memory", numbers[3] },
+	};
+
+	snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)c->sample_keys);
+	snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)c->max_findings);
+	snprintf(numbers[2], sizeof(numbers[2]), "%lld", (long long)c->recent_ms);
+	snprintf(numbers[3], sizeof(numbers[3]), "%lld", (long long)s->o->memory);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (fact_setting_add(s->index.db, &rows[i], NULL, t) < 0)
+			return -1;
+	return 0;
+}
+
+static int begin_run(struct session *s, struct trouble *t)
+{
+	const struct run_begin begin = {
+		.command = s->o->command,
+		.config = s->o->config,
+		.config_sha256 = s->config->sha256,
+		.since_us = s->o->since_us,
+		.all_keys = s->o->all != 0,
+	};
+
+	if (run_begin(&s->run, s->index.db, &begin, &s->run.id, t) < 0)
+		return -1;
+	return record_settings(s, t);
+}
+
+/* 1 the whole order was gone through, 0 stopped early, -1. */
+static int ingest(struct session *s, struct trouble *t)
+{
+	const struct ingest_options options = {
+		.config = s->config,
+		.handles = (int)s->o->handles,
+		.timeout_ms = s->o->timeout_ms,
+		.only_replay = strcmp(s->o->command, "replay") == 0,
+		.all_keys = s->o->all != 0,
+		.since_us = s->o->since_us,
+	};
+	int done = ingest_run(&s->run, s->index.db, &options, t);
+
+	if (done > 0 && run_reached(&s->run, s->index.db, options.only_replay ? "replayed" : "sampled", true, t) < 0)
+		return -1;
+	return done;
+}
+
+static int timed_check(struct session *s, struct trouble *t)
+{
+	const struct analyzer_options options = { .checks_dir = s->o->checks };
+	int64_t started = run_now_us(&s->run), tick = run_tick_us(&s->run);
+
+	if (analyzer_check(&s->run, s->index.db, &options, t) < 0)
+		return -1;
+	return run_stage(&s->run, s->index.db, "check", started, run_tick_us(&s->run) - tick, t);
+}
+
+static int exit_of(const struct report_result *result)
+{
+	if (result->status == REPORT_FINDINGS)
+		return EXIT_FINDINGS;
+	return result->status == REPORT_CLEAN && result->complete ? EXIT_CLEAN : EXIT_TROUBLE;
+}
+
+/* The report directory, then the text: what is on stdout exists on disk. */
+static int publish(struct session *s, bool directory, struct trouble *t)
+{
+	char standard[64];
+	struct report_result result;
+
+	snprintf(standard, sizeof(standard), "reports/%lld", (long long)s->run.id);
+	if (directory) {
+		if (reports_write(&s->run, s->index.db, s->o->output ? s->o->output : standard, &result, t) < 0)
+			return -1;
+		if (run_reached(&s->run, s->index.db, "reported", true, t) < 0)
+			return -1;
+	} else if (reports_status(&s->run, s->index.db, &result, t) < 0) {
+		return -1;
+	}
+	if (reports_print(&s->run, s->index.db, s->o->json, stdout, t) < 0)
+		return -1;
+	return exit_of(&result);
+}
+
+/* Metrics are written in every case, so that silence is never taken for health. */
+static int write_metrics(struct session *s, int status)
+{
+	struct trouble t = { 0 };
+	int written = 0;
+
+	if (!s->o->metrics)
+		return status;
+	if (s->index.db && s->run.id)
+		written = reports_metrics(&s->run, s->index.db, s->o->metrics, &t);
+	else
+		written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
+	if (written == 0)
+		return status;
+	note(s->console, t.text);
+	return status == EXIT_CLEAN ? EXIT_TROUBLE : status;
+}
+
+static int say_stopped(struct session *s)
+{
+	if (atomic_load(&stop) == SIGALRM)
+		note(s->console, "the deadline has passed; what was indexed is kept, and the next run resumes there; no report was written");
+	else
+		note(s->console, "interrupted; what was indexed is kept, and the next run resumes there; no report was written");
+	return EXIT_TROUBLE;
+}
+
+static int run_stages(struct session *s, struct trouble *t)
+{
+	int done;
+
+	if (begin_run(s, t) < 0)
+		return fail(s->console, EXIT_TROUBLE, t);
+	done = ingest(s, t);
+	if (done < 0)
+		return fail(s->console, EXIT_TROUBLE, t);
+	if (done == 0)
+		return say_stopped(s);
+	if (strcmp(s->o->command, "audit") != 0)
+		return reports_looked(&s->run, s->index.db, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
+	if (timed_check(s, t) < 0)
+		return run_stopped(&s->run) ? say_stopped(s) : fail(s->console, EXIT_TROUBLE, t);
+	done = publish(s, true, t);
+	return done < 0 ? fail(s->console, EXIT_TROUBLE, t) : done;
+}
+
+/* audit, replay, sample */
+static int command_run(struct session *s)
+{
+	struct trouble t = { 0 };
+	int status;
+
+	if (need_config(s, true, &t) < 0)
+		return write_metrics(s, fail(s->console, EXIT_CONFIG, &t));
+	status = open_index(s, true, &t);
+	if (status == EXIT_CLEAN)
+		status = run_stages(s, &t);
+	return write_metrics(s, status);
+}
+
+/* The run that an argument names, or the newest that reached the stage. */
+static int choose_run(struct session *s, const char *reached, struct trouble *t)
+{
+	char *end;
+	int found;
+
+	if (s->o->argument_count > 0) {
+		s->run.id = strtoll(s->o->arguments[0], &end, 10);
+		if (*end || s->run.id <= 0)
+			return trouble_set(t, "%s: not the number of a run; fencepost runs lists them", s->o->arguments[0]);
+		found = run_has(s->index.db, s->run.id, reached, t);
+		if (found == 0)
+			trouble_set(t, "run %lld: no such run, or it was not %s", (long long)s->run.id, reached);
+	} else {
+		found = run_newest(s->index.db, reached, &s->run.id, t);
+		if (found == 0)
+			trouble_set(t, "no run in %s was %s yet", index_path(s), reached);
+	}
+	return found > 0 ? 0 : -1;
+}
+
+/* check, report */
+static int command_again(struct session *s)
+{
+	bool check = strcmp(s->o->command, "check") == 0;
+	struct trouble t = { 0 };
+	int status;
+
+	if (need_config(s, false, &t) < 0)
+		return fail(s->console, EXIT_CONFIG, &t);
+	status = open_index(s, true, &t);
+	if (status != EXIT_CLEAN)
+		return status;
+	if (choose_run(s, check ? "sampled" : "checked", &t) < 0 || (check && timed_check(s, &t) < 0))
+		return fail(s->console, EXIT_TROUBLE, &t);
+	status = publish(s, !check, &t);
+	return write_metrics(s, status < 0 ? fail(s->console, EXIT_TROUBLE, &t) : status);
+}
+
+static void show_check(void *context, const struct check_text *check)
+{
+	const struct options *o = context;
+
+	if (o->argument_count == 0)
+		printf("%-24s %-8s %s\n", check->name, check->severity, check->title);
+	else if (strcmp(o->arguments[0], check->name) == 0)
+		printf("%s (%s): %s\n\nclaim: %s\n\nunverifiable: %s\n\nremedy: %s\n\n%s", check->name, check->severity, check->title,
+		       check->claim, check->unverifiable, check->remedy, check->sql);
+}
+
+static int command_checks(struct session *s)
+{
+	struct trouble t = { 0 };
+
+	return analyzer_checks(s->o->checks, show_check, s->o, &t) < 0 ? fail(s->console, EXIT_CONFIG, &t) : EXIT_CLEAN;
+}
+
+/* runs, sql: read-only, also while an audit runs */
+static int command_read(struct session *s)
+{
+	bool sql = strcmp(s->o->command, "sql") == 0;
+	struct trouble t = { 0 };
+	int status;
+
+	if (sql && s->o->argument_count != 1) {
+		trouble_set(&t, "sql takes one QUERY");
+		return fail(s->console, EXIT_CONFIG, &t);
+	}
+	if (need_config(s, false, &t) < 0)
+		return fail(s->console, EXIT_CONFIG, &t);
+	status = open_index(s, false, &t);
+	if (status != EXIT_CLEAN)
+		return status;
+	if ((sql ? reports_query(&s->run, s->index.db, s->o->arguments[0], s->o->json, stdout, &t)
+		 : reports_runs(&s->run, s->index.db, s->o->json, stdout, &t)) < 0)
+		return fail(s->console, EXIT_TROUBLE, &t);
+	return EXIT_CLEAN;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct session *);
+	int arguments; /* at most */
+} commands[] = {
+	{ "audit", command_run, 0 },    { "replay", command_run, 0 },    { "sample", command_run, 0 }, { "check", command_again, 1 },
+	{ "report", command_again, 1 }, { "checks", command_checks, 1 }, { "runs", command_read, 0 },  { "sql", command_read, 1 },
+};
+
+static int dispatch(struct session *s)
+{
+	struct trouble t = { 0 };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(commands[i].name, s->o->command) != 0)
+			continue;
+		if (s->o->argument_count <= commands[i].arguments)
+			return commands[i].run(s);
+		trouble_set(&t, "%s: unexpected argument %s", s->o->command, s->o->arguments[commands[i].arguments]);
+		return fail(s->console, EXIT_CONFIG, &t);
+	}
+	trouble_set(&t, "%s: no such command; try fencepost --help", s->o->command);
+	return fail(s->console, EXIT_CONFIG, &t);
+}
+
+static void watch_signals(const struct options *o)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct itimerval timer = { .it_value = { .tv_sec = o->deadline_ms / 1000, .tv_usec = o->deadline_ms % 1000 * 1000 } };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (o->deadline_ms)
+		setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* A failed write to stdout is trouble: what was meant to be read is not there. */
+static int close_stdout(struct console *console, int status)
+{
+	struct trouble t = { 0 };
+	bool bad = ferror(stdout) != 0;
+
+	if (fclose(stdout) == 0 && !bad)
+		return status;
+	trouble_set(&t, "write to stdout: %s", strerror(errno));
+	return fail(console, EXIT_TROUBLE, &t);
+}
+
+int main(int argc, const char **argv)
+{
+	struct console console = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) };
+	struct options o;
+	struct session s = { .o = &o, .console = &console, .index = { .lock = -1 } };
+	struct trouble t = { 0 };
+	int status;
+
+	if (read_options(&o, argc, argv, &t) < 0)
+		return fail(&console, EXIT_CONFIG, &t);
+	if (o.version)
+		puts("fencepost " FENCEPOST_VERSION);
+	if (o.help || o.version)
+		return close_stdout(&console, EXIT_CLEAN);
+	console.quiet = o.quiet;
+	s.run = (struct run){ .wall_us = wall_us, .tick_us = tick_us, .progress = progress, .note = note, .stop = &stop,
+			      .context = &console, .memory = (size_t)o.memory };
+	watch_signals(&o);
+	status = dispatch(&s);
+	index_close(&s.index);
+	config_free(s.config);
+	status = close_stdout(&console, status);
+	end_progress_line(&console);
+	return status;
+}
