@@ -10,8 +10,8 @@
  *     if (more < 0)
  *             return -1;
  *
- * The last chunk stays decoded, so ranges asked for in rising order cost one decode per chunk. A scan must not outlive changes to the
- * chunks it has read: make it anew after them.
+ * The last chunk stays decoded, so ranges asked for in rising order cost one decode per chunk. No statement stays open between the calls.
+ * A scan must not outlive changes to the chunks it has read: make it anew after them.
  */
 #ifndef SQL_CHUNK_SCAN_H
 #define SQL_CHUNK_SCAN_H
@@ -43,11 +43,23 @@ void chunk_scan_free(struct chunk_scan *scan);
 /* Begins over: the records of place in [start, end). */
 void chunk_scan_range(struct chunk_scan *scan, struct chunk_place place, int64_t start, int64_t end);
 
-/* Chunks without a record in [start_ms, end_ms) are skipped; the ones read may hold others too. Until the next chunk_scan_range. */
+/*
+ * Chunks without a record in [start_ms, end_ms) are skipped; the ones read may hold others too. INT64_MAX is no end. Until the next
+ * chunk_scan_range.
+ */
 void chunk_scan_times(struct chunk_scan *scan, int64_t start_ms, int64_t end_ms);
 
 /* 1 with a part that is not empty; 0 at the end; -1 with words that name the damaged chunk. */
 int chunk_scan_next(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t);
+
+/*
+ * Record by record: keeps part->from at a record that was not looked at yet, going to the next chunk when from has come to to. Zero part
+ * first. 1, 0 or -1 like chunk_scan_next.
+ */
+static inline int chunk_scan_peek(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t)
+{
+	return part->from < part->to ? 1 : chunk_scan_next(scan, part, t);
+}
 
 /* How many chunks the scan has decoded so far. */
 int64_t chunk_scan_decoded(const struct chunk_scan *scan);

@@ -3,7 +3,7 @@
  *
  *     SELECT offset, ts, key_text(key) FROM record WHERE topic = 'orders' AND partition = 3 AND offset >= 1000 AND offset < 2000;
  *
- * See record.c for the columns of record, gap.c for those of gap.
+ * See record.c for the columns of record, vtab_gap.c for those of gap.
  */
 #ifndef SQL_RECORD_H
 #define SQL_RECORD_H

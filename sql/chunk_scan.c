@@ -1,0 +1,159 @@
+/* chunk_scan: from chunk to chunk along the unique index of table chunk. */
+#include "sql/chunk_scan.h"
+
+#include <stdlib.h>
+
+#include "sql/db.h"
+#include "sql/mem.h"
+#include "sql_data.h"
+
+struct chunk_scan {
+	sqlite3 *db;
+	unsigned columns;
+	sqlite3_stmt *next;          /* made at first use */
+	struct chunk_reader *reader;
+	int64_t decoded;
+	/* the range asked for; start rises as chunks are passed */
+	struct chunk_place place;
+	int64_t start, end, start_ms, end_ms;
+	/* the chunk in view; view.records is 0 where there is none */
+	struct chunk_view view;
+	struct chunk_place view_place;
+	int64_t view_id;
+};
+
+struct chunk_scan *chunk_scan_new(sqlite3 *db, unsigned columns)
+{
+	struct chunk_scan *scan = xalloc(sizeof(*scan));
+
+	scan->db = db;
+	scan->columns = columns | CHUNK_OFFSET;
+	scan->reader = chunk_reader_new();
+	return scan;
+}
+
+void chunk_scan_free(struct chunk_scan *scan)
+{
+	if (!scan)
+		return;
+	sqlite3_finalize(scan->next);
+	chunk_reader_free(scan->reader);
+	free(scan);
+}
+
+void chunk_scan_range(struct chunk_scan *scan, struct chunk_place place, int64_t start, int64_t end)
+{
+	scan->place = place;
+	scan->start = start < 0 ? 0 : start;
+	scan->end = end;
+	scan->start_ms = INT64_MIN;
+	scan->end_ms = INT64_MAX;
+}
+
+void chunk_scan_times(struct chunk_scan *scan, int64_t start_ms, int64_t end_ms)
+{
+	scan->start_ms = start_ms;
+	scan->end_ms = end_ms;
+}
+
+int64_t chunk_scan_decoded(const struct chunk_scan *scan)
+{
+	return scan->decoded;
+}
+
+/* The first record at or above offset. */
+static size_t record_at(const struct chunk_view *view, int64_t offset)
+{
+	size_t low = 0, high = view->records;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (view->offset[middle] < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether the chunk in view is the one that holds start. */
+static bool in_view(const struct chunk_scan *scan)
+{
+	const struct chunk_view *v = &scan->view;
+	const struct chunk_place *a = &scan->place, *b = &scan->view_place;
+
+	return v->records && a->incarnation_id == b->incarnation_id && a->partition == b->partition && a->kind == b->kind &&
+	       v->offset[0] <= scan->start && scan->start <= v->offset[v->records - 1];
+}
+
+static int decode(struct chunk_scan *scan, struct trouble *t)
+{
+	const void *data = sqlite3_column_blob(scan->next, 4);
+	size_t size = (size_t)sqlite3_column_bytes(scan->next, 4);
+	struct chunk_view *v = &scan->view;
+
+	scan->decoded++;
+	if (chunk_decode(scan->reader, data, size, scan->columns, v, t) < 0)
+		return -1;
+	if (v->offset[0] != db_int(scan->next, 1) || v->offset[v->records - 1] + 1 != db_int(scan->next, 2) ||
+	    (int64_t)v->records != db_int(scan->next, 3))
+		return trouble_set(t, "its row says other offsets or records than its data");
+	return 0;
+}
+
+/* The chunk of the statement's row comes into view. */
+static int show(struct chunk_scan *scan, struct trouble *t)
+{
+	int64_t id = db_int(scan->next, 0);
+
+	if (scan->view.records && scan->view_id == id)
+		return 0;
+	scan->view_id = id;
+	scan->view_place = scan->place;
+	if (decode(scan, t) == 0)
+		return 0;
+	scan->view.records = 0;
+	return trouble_wrap(t, "chunk of incarnation %lld, partition %lld, first offset %lld",
+			    (long long)scan->place.incarnation_id, (long long)scan->place.partition,
+			    (long long)db_int(scan->next, 1));
+}
+
+static int find_next(struct chunk_scan *scan, struct trouble *t)
+{
+	int more;
+
+	if (!scan->next && db_prepare(scan->db, sql_queries_chunk_next, &scan->next, t) < 0)
+		return -1;
+	db_bind_int(scan->next, 1, scan->place.incarnation_id);
+	db_bind_int(scan->next, 2, scan->place.partition);
+	db_bind_int(scan->next, 3, scan->place.kind);
+	db_bind_int(scan->next, 4, scan->start);
+	db_bind_int(scan->next, 5, scan->end);
+	sqlite3_bind_int64(scan->next, 6, scan->start_ms); /* INT64_MIN is a time here */
+	sqlite3_bind_int64(scan->next, 7, scan->end_ms);
+	more = db_step(scan->next, t);
+	if (more > 0 && show(scan, t) < 0)
+		more = -1;
+	sqlite3_reset(scan->next);
+	return more;
+}
+
+int chunk_scan_next(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t)
+{
+	int more = 1;
+
+	*part = (struct chunk_part){ .view = &scan->view };
+	while (scan->start < scan->end) {
+		if (!in_view(scan))
+			more = find_next(scan, t);
+		if (more <= 0)
+			return more;
+		part->from = record_at(&scan->view, scan->start);
+		part->to = record_at(&scan->view, scan->end);
+		scan->start = scan->view.offset[scan->view.records - 1] + 1;
+		if (part->from < part->to)
+			return 1;
+	}
+	return 0;
+}
