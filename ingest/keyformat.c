@@ -111,10 +111,11 @@ static int parse_hex(const uint8_t *in, size_t size, struct buffer *out)
 		return 0;
 	for (size_t i = 0; i < size; i += 2) {
 		int high = nibble(in[i]), low = nibble(in[i + 1]);
-		uint8_t byte = (uint8_t)(high << 4 | low);
+		uint8_t byte;
 
 		if (high < 0 || low < 0)
 			return 0;
+		byte = (uint8_t)(high << 4 | low);
 		buffer_add(out, &byte, 1);
 	}
 	return 1;
