@@ -25,14 +25,14 @@ enum {
 struct history;
 struct history_thread;
 
-/* parts are borrowed until history_free; done and total are for progress: records (offsets) done before, and in all. */
-struct history *history_new(const struct run *run, struct writer *writer, const struct replay_part *parts, size_t count, int threads);
+/* parts are borrowed until history_free. */
+struct history *history_new(const struct run *run, struct writer *writer, const struct replay_part *parts, size_t count);
 void history_free(struct history *history);
 
 /* Records added so far, of one part. */
 int64_t history_records(const struct history *history, size_t part);
 
-/* A reading thread comes and goes. Leaving seals nothing: leave parts first. */
+/* A reading thread comes and goes. Leaving seals nothing: end its parts first. The memory is shared out among those that ever came. */
 struct history_thread *history_enter(struct history *history);
 void history_leave(struct history_thread *thread);
 

@@ -102,9 +102,11 @@ struct probe {
 
 /* A stretch of a partition to re-read for aborted records: everything in [start, end). */
 struct reread_window {
-	int64_t incarnation_id;
 	const char *topic;
 	int32_t partition;
+	bool numbers;            /* as in replay_part */
+	const char *header;
+	size_t index;            /* the caller's */
 	int64_t start, end;
 	bool covered;            /* out */
 	struct trouble trouble;
@@ -127,7 +129,10 @@ struct source_ops {
 	int (*commits)(struct source *source, const char *group, struct offset_query *queries, size_t count, struct trouble *t);
 	int (*group)(struct source *source, const char *group, struct group_look *look, struct trouble *t);
 	int (*replay)(struct source *source, struct replay_part *parts, size_t count, struct history *sink, struct trouble *t);
-	/* Reads windows read_uncommitted; hands every record inside to take (any thread, but one at a time a window). */
+	/*
+	 * Reads windows read_uncommitted; windows of one partition lie side by side, ascending. Hands every record inside to take: from any thread,
+	 * but one at a time a partition, in order.
+	 */
 	int (*reread)(struct source *source, struct reread_window *windows, size_t count,
 		      void (*take)(void *context, const struct reread_window *window, const struct record *record), void *context,
 		      struct trouble *t);

@@ -1,0 +1,105 @@
+/*
+ * kafka_client: one librdkafka consumer of a kafka_source, and what its parts share. Internal to the files kafka_*.c.
+ */
+#ifndef INGEST_KAFKA_CLIENT_H
+#define INGEST_KAFKA_CLIENT_H
+
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ingest/config.h"
+#include "ingest/source.h"
+#include "sql/run.h"
+#include "sql/trouble.h"
+
+enum {
+	KAFKA_HANDLES_MAX = 16,
+	KAFKA_ISOLATIONS = 2,      /* of enum isolation */
+	KAFKA_SLICE_MS = 1000,     /* blocking calls are cut in slices, so that a stop is noticed */
+};
+
+/* What a client is for. */
+enum kafka_use {
+	KAFKA_LOOK,                /* questions and probes: small fetches */
+	KAFKA_READ,                /* bulk */
+};
+
+struct kafka_source;
+
+/* Used by one thread at a time. */
+struct kafka_client {
+	struct kafka_source *source;
+	rd_kafka_t *rk;
+	rd_kafka_queue_t *queue;   /* records of all partitions */
+	bool denied;               /* the brokers refuse the credentials: waiting does not help */
+	char error[256];           /* the newest words of the error callback */
+};
+
+struct kafka_source {
+	struct source base;        /* first: a struct source * is a struct kafka_source * */
+	const struct run *run;
+	struct properties properties;
+	int handles;
+	int64_t timeout_ms;
+	char *cluster;
+	struct kafka_client *looks[KAFKA_ISOLATIONS];                      /* made when first needed */
+	struct kafka_client *readers[KAFKA_ISOLATIONS][KAFKA_HANDLES_MAX];
+	bool admin_silent;         /* an admin request was not answered: ask no more */
+	bool transaction_max_asked;
+	int64_t transaction_max_ms;
+	pthread_mutex_t log_lock;
+	int64_t log_second;        /* lines of log are limited */
+	int log_lines;
+};
+
+/* Copies what librdkafka may be given into out, noting what is ignored. */
+void kafka_properties_copy(const struct run *run, const struct properties *properties, struct properties *out);
+void kafka_properties_release(struct properties *properties);
+
+/* NULL with t filled: a property is wrong. */
+struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, struct trouble *t);
+void kafka_client_free(struct kafka_client *client);
+
+/* The source's client for questions, and its i-th for bulk. NULL with t filled. */
+struct kafka_client *kafka_look_client(struct kafka_source *source, enum isolation isolation, struct trouble *t);
+struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolation isolation, int i, struct trouble *t);
+
+/* Words for err: the client's newest error where it says more. Borrowed until the next call on the client. */
+const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_err_t err);
+
+/* May err go away by waiting? */
+bool kafka_err_passes(rd_kafka_resp_err_t err);
+
+/* True while it is sensible to try again: not stopped, not denied, and before until (a tick in us). Serves the client's callbacks. */
+bool kafka_client_may_wait(struct kafka_client *client, int64_t until);
+
+/* Metadata of one topic, or of all where topic is NULL; the caller destroys it. */
+int kafka_metadata(struct kafka_client *client, const char *topic, const struct rd_kafka_metadata **metadata, struct trouble *t);
+
+/* The partitions of a topic; -1: there is no such topic. */
+int kafka_partitions(struct kafka_client *client, const char *topic, int32_t *partitions, struct trouble *t);
+
+/* Fills in cleanup policy and the like, or config_trouble. */
+void kafka_describe_config(struct kafka_client *client, const char *topic, struct topic_description *out);
+
+/* source_ops, by file. */
+int kafka_topics(struct source *source, const char *pattern, struct topic_names *names, struct trouble *t);
+int kafka_describe(struct source *source, const char *topic, struct topic_description *out, struct trouble *t);
+int64_t kafka_transaction_max_ms(struct source *source);
+int kafka_offsets(struct source *source, enum offset_kind kind, struct offset_query *queries, size_t count, struct trouble *t);
+int kafka_commits(struct source *source, const char *group, struct offset_query *queries, size_t count, struct trouble *t);
+int kafka_group(struct source *source, const char *group, struct group_look *look, struct trouble *t);
+int kafka_replay(struct source *source, struct replay_part *parts, size_t count, struct history *sink, struct trouble *t);
+int kafka_reread(struct source *source, struct reread_window *windows, size_t count,
+		 void (*take)(void *context, const struct reread_window *window, const struct record *record), void *context,
+		 struct trouble *t);
+int kafka_probe(struct source *source, enum isolation isolation, struct probe *probes, size_t count, struct trouble *t);
+
+static inline struct kafka_source *kafka_source_of(struct source *source)
+{
+	return (struct kafka_source *)source;
+}
+
+#endif

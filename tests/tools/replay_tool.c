@@ -1,0 +1,209 @@
+/*
+ * replay_tool: replays topics into an index, as a run does, and says what it saw. For tests and benchmarks.
+ *
+ *     replay_tool -b SERVERS [-X prop=val] [-n HANDLES] [-t TIMEOUT_MS] [-u] [-N] [-H HEADER] [-e] INDEX TOPIC...
+ *
+ * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -w wait for a line on stdin before
+ * the tail. One JSON object a topic on stdout. Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3: the index.
+ */
+#include <getopt.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ingest/kafka_source.h"
+#include "ingest/replay.h"
+#include "sql/index.h"
+#include "sql/mem.h"
+#include "sql/runlog.h"
+
+static atomic_int stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store(&stop, 1);
+}
+
+static int64_t clock_us(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return now.tv_sec * (int64_t)1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t wall_us(void *context)
+{
+	(void)context;
+	return clock_us(CLOCK_REALTIME);
+}
+
+static int64_t tick_us(void *context)
+{
+	(void)context;
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+static void note(void *context, const char *text)
+{
+	(void)context;
+	fprintf(stderr, "%s\n", text);
+}
+
+struct options {
+	const char *index, *header;
+	struct properties properties;
+	struct kafka_options kafka;
+	enum isolation isolation;
+	bool numbers, extend, wait;
+};
+
+static void add_property(struct properties *properties, const char *name, const char *value)
+{
+	properties->items = xgrow(properties->items, properties->count + 1, sizeof(*properties->items));
+	properties->items[properties->count++] = (struct property){ .name = xstrdup(name), .value = xstrdup(value) };
+}
+
+static void add_pair(struct properties *properties, char *pair)
+{
+	char *equals = strchr(pair, '=');
+
+	if (!equals)
+		exit(64);
+	*equals = '\0';
+	add_property(properties, pair, equals + 1);
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "b:X:n:t:uNH:ew")) != -1) {
+		switch (option) {
+		case 'b': add_property(&o->properties, "bootstrap.servers", optarg); break;
+		case 'X': add_pair(&o->properties, optarg); break;
+		case 'n': o->kafka.handles = atoi(optarg); break;
+		case 't': o->kafka.timeout_ms = atoi(optarg); break;
+		case 'u': o->isolation = ISOLATION_READ_UNCOMMITTED; break;
+		case 'N': o->numbers = true; break;
+		case 'H': o->header = optarg; break;
+		case 'e': o->extend = true; break;
+		case 'w': o->wait = o->extend = true; break;
+		default: exit(64);
+		}
+	}
+	if (optind + 2 > argc)
+		exit(64);
+	o->index = argv[optind++];
+}
+
+static json_t *number(int64_t value)
+{
+	return value == UNKNOWN ? json_null() : json_integer(value);
+}
+
+static json_t *part_json(const struct topic_part *part)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "partition", json_integer(part->partition));
+	json_object_set_new(object, "first", number(part->first));
+	json_object_set_new(object, "next", number(part->next));
+	json_object_set_new(object, "gap", number(part->gap));
+	json_object_set_new(object, "log_start", number(part->log_start));
+	json_object_set_new(object, "last_stable", number(part->last_stable));
+	json_object_set_new(object, "high_watermark", number(part->high_watermark));
+	json_object_set_new(object, "end", number(part->end));
+	json_object_set_new(object, "records", json_integer(part->records));
+	json_object_set_new(object, "covered", json_boolean(part->covered));
+	json_object_set_new(object, "beyond", json_boolean(part->beyond));
+	json_object_set_new(object, "trouble", json_string(part->trouble.text));
+	return object;
+}
+
+static bool print_topic(const struct topic_history *topic)
+{
+	json_t *object = json_object(), *parts = json_array();
+	bool covered = topic->incarnation_id != 0;
+
+	json_object_set_new(object, "topic", json_string(topic->topic));
+	json_object_set_new(object, "incarnation", json_integer(topic->incarnation_id));
+	json_object_set_new(object, "rewritten", json_boolean(topic->rewritten));
+	json_object_set_new(object, "trouble", json_string(topic->trouble.text));
+	json_object_set_new(object, "cleanup_policy",
+			    topic->description.cleanup_policy ? json_string(topic->description.cleanup_policy) : json_null());
+	for (int32_t i = 0; i < topic->partitions; i++) {
+		json_array_append_new(parts, part_json(&topic->parts[i]));
+		covered = covered && topic->parts[i].covered;
+	}
+	json_object_set_new(object, "parts", parts);
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
+	return covered;
+}
+
+static int look(const struct run *run, sqlite3 *db, struct options *o, struct topic_history *topics, size_t count, struct trouble *t)
+{
+	struct source *source;
+	int result;
+
+	if (kafka_source_new(run, &o->properties, &o->kafka, &source, t) < 0)
+		return 1;
+	result = replay_open(run, source, db, topics, count, t) < 0 || replay_run(run, source, db, topics, count, t) < 0 ? 3 : 0;
+	if (o->wait && result == 0) {
+		puts("bulk");
+		fflush(stdout);
+		getchar();
+	}
+	if (o->extend && result == 0 &&
+	    (replay_extend(run, source, db, topics, count, t) < 0 || replay_run(run, source, db, topics, count, t) < 0))
+		result = 3;
+	source->ops->free(source);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct run run = { .wall_us = wall_us, .tick_us = tick_us, .note = note, .stop = &stop };
+	const struct run_begin begin = { .command = "replay", .config = "none", .config_sha256 = "", .since_us = UNKNOWN };
+	struct trouble trouble = { 0 };
+	struct topic_history *topics;
+	struct index index;
+	size_t count;
+	int status;
+
+	parse(argc, argv, &o);
+	signal(SIGTERM, on_signal);
+	count = (size_t)(argc - optind);
+	topics = xarray(count, sizeof(*topics));
+	for (size_t i = 0; i < count; i++)
+		topics[i] = (struct topic_history){
+			.topic = xstrdup(argv[optind + (int)i]), .isolation = o.isolation, .numbers = o.numbers, .dlq_header = o.header,
+		};
+	if (index_open_write(&run, o.index, 60000, &index, &trouble) != INDEX_OPEN || run_begin(&run, index.db, &begin, &run.id, &trouble) < 0) {
+		fprintf(stderr, "replay_tool: %s\n", trouble.text);
+		return 3;
+	}
+	status = look(&run, index.db, &o, topics, count, &trouble);
+	if (trouble.text[0])
+		fprintf(stderr, "replay_tool: %s\n", trouble.text);
+	for (size_t i = 0; i < count; i++) {
+		if (!print_topic(&topics[i]) && status == 0)
+			status = 1;
+		topic_history_release(&topics[i]);
+	}
+	free(topics);
+	for (size_t i = 0; i < o.properties.count; i++) {
+		free(o.properties.items[i].name);
+		free(o.properties.items[i].value);
+	}
+	free(o.properties.items);
+	index_close(&index);
+	return status;
+}
