@@ -54,6 +54,7 @@ void fault_partitions_added(struct fault *f)
 	int32_t to = f->opt->to ? (int32_t)f->opt->to : f->history.partitions * 2;
 	rd_kafka_queue_t *queue = rd_kafka_queue_new(f->reader);
 	rd_kafka_NewPartitions_t *request;
+	const rd_kafka_topic_result_t **results;
 	rd_kafka_event_t *event;
 	char why[256];
 	size_t n;
@@ -63,8 +64,8 @@ void fault_partitions_added(struct fault *f)
 		die("partitions: %s", why);
 	rd_kafka_CreatePartitions(f->reader, &request, 1, NULL, queue);
 	event = answer(queue, "create partitions");
-	topic_must(rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &n), n,
-		   "create partitions");
+	results = rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(event), &n);
+	topic_must(results, n, "create partitions");
 	rd_kafka_event_destroy(event);
 	rd_kafka_NewPartitions_destroy(request);
 	rd_kafka_queue_destroy(queue);
@@ -75,12 +76,14 @@ void fault_partitions_added(struct fault *f)
 static void topic_delete(struct fault *f, rd_kafka_queue_t *queue)
 {
 	rd_kafka_DeleteTopic_t *request = rd_kafka_DeleteTopic_new(f->opt->common.topic);
+	const rd_kafka_topic_result_t **results;
 	rd_kafka_event_t *event;
 	size_t n;
 
 	rd_kafka_DeleteTopics(f->reader, &request, 1, NULL, queue);
 	event = answer(queue, "delete topic");
-	topic_must(rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &n), n, "delete topic");
+	results = rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &n);
+	topic_must(results, n, "delete topic");
 	rd_kafka_event_destroy(event);
 	rd_kafka_DeleteTopic_destroy(request);
 	settle(f, 0);
@@ -92,6 +95,7 @@ void fault_topic_recreated(struct fault *f)
 	int32_t to = f->opt->to ? (int32_t)f->opt->to : f->history.partitions;
 	rd_kafka_queue_t *queue = rd_kafka_queue_new(f->reader);
 	rd_kafka_NewTopic_t *request;
+	const rd_kafka_topic_result_t **results;
 	rd_kafka_event_t *event;
 	char why[256];
 	size_t n;
@@ -102,7 +106,8 @@ void fault_topic_recreated(struct fault *f)
 		die("topic: %s", why);
 	rd_kafka_CreateTopics(f->reader, &request, 1, NULL, queue);
 	event = answer(queue, "create topic");
-	topic_must(rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &n), n, "create topic");
+	results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &n);
+	topic_must(results, n, "create topic");
 	rd_kafka_event_destroy(event);
 	rd_kafka_NewTopic_destroy(request);
 	rd_kafka_queue_destroy(queue);
