@@ -166,7 +166,9 @@ bool config_property_secret(const char *name);
 
 /* Every key that the file may have, as docs/config.md lists them. i counts from 0; false where there are no more. Static texts. */
 struct config_key {
-	const char *section, *key, *type, *standard;
+	const char *section, *key, *type;
+	const char *standard; /* what holds where the key is absent */
+	bool literal;         /* standard is text as the file would have it, not words about it */
 };
 
 bool config_key_at(size_t i, struct config_key *key);

@@ -134,11 +134,13 @@ static int refuse_cli(const struct reader *r, const struct draft *draft)
 
 int config_refuse_overlaps(const struct reader *r, const struct draft *draft)
 {
+	if (refuse_cli(r, draft) < 0)
+		return -1;
 	for (size_t i = 0; i < draft->pipeline_count; i++) {
 		for (size_t j = 0; j < draft->pipeline_count; j++) {
 			if (refuse_pair(r, &draft->pipelines[i], &draft->pipelines[j]) < 0)
 				return -1;
 		}
 	}
-	return refuse_cli(r, draft);
+	return 0;
 }

@@ -174,6 +174,7 @@ bool config_key_at(size_t i, struct config_key *key)
 			continue;
 		rule = &sections[s]->rules[i];
 		*key = (struct config_key){ .section = sections[s]->name, .key = rule->key, .type = rule->type };
+		key->literal = !rule->required && rule->standard;
 		key->standard = rule->required ? "required" : rule->standard ? rule->standard : rule->otherwise;
 		return true;
 	}

@@ -100,6 +100,8 @@ static int cut_user(char **text, struct redis_url *url, struct trouble *t)
 
 	if (!at)
 		return 0;
+	if (strchr(at + 1, '@') || memchr(*text, '/', (size_t)(at - *text)))
+		return bad(t, "a second @, or a slash before it: in a password write %40 and %2F");
 	if (!colon || colon > at)
 		return bad(t, "a user or a password stands before the @, and which one it is the URL does not say: write user:password@ or :password@");
 	url->user = decode_or_none(*text, (size_t)(colon - *text), &ok);
@@ -157,12 +159,18 @@ static int parse_tcp(char *text, struct redis_url *url, struct trouble *t)
 
 static int parse_unix(char *text, struct redis_url *url, struct trouble *t)
 {
+	size_t before;
+
 	if (cut_query(text, url, t) < 0)
 		return -1;
-	if (*text != '/' && cut_user(&text, url, t) < 0)
+	before = strcspn(text, "/");
+	url->path = decode(text + before, strlen(text + before));
+	text[before] = 0;
+	if (cut_user(&text, url, t) < 0)
 		return -1;
-	url->path = *text == '/' ? decode(text, strlen(text)) : NULL;
-	return url->path && url->path[1] ? 0 : bad(t, "the socket's path does not begin with a slash, or is none");
+	if (*text || !url->path || !url->path[0] || !url->path[1])
+		return bad(t, "the socket's path does not begin with a slash, or is none");
+	return 0;
 }
 
 int redis_url_parse(const char *text, struct redis_url *url, struct trouble *t)
