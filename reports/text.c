@@ -1,0 +1,269 @@
+/* text: a summary for a person. */
+#include "reports/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/rows.h"
+#include "reports/summary.h"
+#include "reports/text_looked.h"
+#include "reports/words.h"
+#include "sql/db.h"
+#include "sql/mem.h"
+#include "sql_data.h"
+
+enum { SHOWN = 5 };
+
+/* What the printing of one block needs. */
+struct block {
+	sqlite3 *db;
+	const json_t *summary, *pipeline;
+	const char *directory;
+	FILE *out;
+};
+
+/* --- findings ------------------------------------------------------------------------------------------------------- */
+
+static bool is_fence_check(const char *check)
+{
+	return strncmp(check, "fence-", 6) == 0;
+}
+
+/* "1,284 of 48,112 keys written since 02:30:00Z (all looked at)" */
+static void print_count(const struct block *b, const json_t *check)
+{
+	char findings[WORDS_ROOM], examined[WORDS_ROOM];
+
+	fprintf(b->out, "%s %s of %s", json_text(check, "check"), words_number(json_int(check, "findings"), findings),
+		words_number(json_int(check, "examined"), examined));
+	if (is_fence_check(json_text(check, "check"))) {
+		fputs(" keys", b->out);
+		text_print_scope(b->summary, b->pipeline, b->out);
+	} else {
+		fputs(" examined", b->out);
+	}
+	fputc('\n', b->out);
+}
+
+/* A few findings of a check, what to do about them, and where the others are. */
+static int print_findings(const struct block *b, const json_t *check, struct trouble *t)
+{
+	const struct row_keys keys = {
+		.run = json_int(b->summary, "run"),
+		.pipeline = json_text(b->pipeline, "name"),
+		.check = json_text(check, "check"),
+	};
+	char *remedy = NULL, number[WORDS_ROOM];
+	sqlite3_stmt *stmt;
+	int64_t shown = 0, findings = json_int(check, "findings");
+	int more = 0;
+
+	if (rows_prepare(b->db, sql_reports_findings_of, &keys, &stmt, t) < 0)
+		return -1;
+	while (shown < SHOWN && (more = db_step(stmt, t)) > 0) {
+		json_t *finding = rows_object(stmt, sqlite3_column_count(stmt));
+
+		text_print_line(b->out, "found", json_text(finding, "detail"));
+		if (!remedy)
+			remedy = xstrdup(json_text(finding, "remedy"));
+		json_decref(finding);
+		shown++;
+	}
+	sqlite3_finalize(stmt);
+	if (findings > shown)
+		fprintf(b->out, "          and %s more\n", words_number(findings - shown, number));
+	if (remedy && *remedy)
+		text_print_line(b->out, "remedy", remedy);
+	free(remedy);
+	return more < 0 ? -1 : 0;
+}
+
+/* The checks whose findings decide the status, each with a few findings; indent: the width of the block's first words. */
+static int print_failed(const struct block *b, int indent, struct trouble *t)
+{
+	const json_t *check;
+	bool first = true;
+	size_t i;
+
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+		if (json_int(check, "findings") <= 0 || !summary_counts(b->summary, json_text(check, "severity")))
+			continue;
+		if (!first)
+			fprintf(b->out, "%*s", indent, "");
+		first = false;
+		print_count(b, check);
+		if (print_findings(b, check, t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Findings below fail.on are counted, not shown. */
+static void print_notes(const struct block *b)
+{
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+		if (json_int(check, "findings") <= 0 || summary_counts(b->summary, json_text(check, "severity")))
+			continue;
+		fprintf(b->out, "  note    %s: ", json_text(check, "severity"));
+		print_count(b, check);
+	}
+}
+
+/* --- lost records --------------------------------------------------------------------------------------------------- */
+
+/* "2,031 records  p3 [88120,88671)  p7 [41233,42010)  02:58:41Z to 02:58:44Z" */
+static void print_lost(const struct block *b, const json_t *partitions)
+{
+	char number[WORDS_ROOM + 24];
+	int64_t records = 0, first_ms = UNKNOWN, last_ms = UNKNOWN;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(partitions, i, row) {
+		int64_t lost = json_int(row, "records"), from = json_int(row, "first_ms"), to = json_int(row, "last_ms");
+
+		records += lost == UNKNOWN ? 0 : lost;
+		first_ms = from != UNKNOWN && (first_ms == UNKNOWN || from < first_ms) ? from : first_ms;
+		last_ms = to != UNKNOWN && to > last_ms ? to : last_ms;
+	}
+	if (!records)
+		return;
+	fprintf(b->out, "  lost    %s", words_count(records, "record", "records", number));
+	json_array_foreach(partitions, i, row) {
+		if (i == SHOWN)
+			break;
+		if (json_int(row, "first") != UNKNOWN && json_int(row, "last") != UNKNOWN)
+			fprintf(b->out, "  p%lld [%lld,%lld)", (long long)json_int(row, "partition"), (long long)json_int(row, "first"),
+				(long long)json_int(row, "last") + 1);
+	}
+	if (json_array_size(partitions) > SHOWN)
+		fprintf(b->out, "  and %s more partitions", words_number((int64_t)json_array_size(partitions) - SHOWN, number));
+	if (first_ms != UNKNOWN && last_ms != UNKNOWN) {
+		fputs("  ", b->out);
+		text_print_time(b->summary, first_ms * 1000, b->out);
+		fputs(" to ", b->out);
+		text_print_time(b->summary, last_ms * 1000, b->out);
+	}
+	fputc('\n', b->out);
+}
+
+static int find_lost(const struct block *b, struct trouble *t)
+{
+	const struct row_keys keys = { .run = json_int(b->summary, "run"), .pipeline = json_text(b->pipeline, "name") };
+	json_t *partitions = rows_list(b->db, sql_reports_lost, &keys, t);
+
+	if (!partitions)
+		return -1;
+	print_lost(b, partitions);
+	json_decref(partitions);
+	return 0;
+}
+
+/* --- blocks --------------------------------------------------------------------------------------------------------- */
+
+/* "21 checks found nothing; 3 had nothing to examine, 2 do not apply" */
+static void print_passed(const struct block *b)
+{
+	int64_t passed = 0, empty = 0, skipped = 0;
+	char number[WORDS_ROOM + 24];
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+		const char *status = json_text(check, "status");
+
+		passed += strcmp(status, "pass") == 0;
+		empty += strcmp(status, "empty") == 0;
+		skipped += strcmp(status, "skip") == 0;
+	}
+	fprintf(b->out, "%s found nothing", words_count(passed, "check", "checks", number));
+	if (empty)
+		fprintf(b->out, "; %s had nothing to examine", words_number(empty, number));
+	if (skipped)
+		fprintf(b->out, "%s %s not apply", empty ? "," : ";", words_count(skipped, "does", "do", number));
+	fputc('\n', b->out);
+}
+
+static void print_next(const struct block *b)
+{
+	char *path, *word;
+
+	if (!b->directory) {
+		fprintf(b->out, "  next    fencepost report %lld\n", (long long)json_int(b->summary, "run"));
+		return;
+	}
+	path = xprintf("%s/findings.jsonl.zst", b->directory);
+	word = words_shell(path);
+	free(path);
+	path = words_safe(word);
+	fprintf(b->out, "  next    zstdcat %s | jq .\n", path);
+	free(word);
+	free(path);
+}
+
+static int print_block(const struct block *b, struct trouble *t)
+{
+	bool findings = strcmp(json_text(b->pipeline, "status"), "findings") == 0, complete = json_flag(b->pipeline, "complete");
+	char *name = words_safe(json_text(b->pipeline, "name"));
+	int indent = fprintf(b->out, "%s  %s  ", name, findings ? complete ? "FINDINGS" : "FINDINGS, INCOMPLETE" : complete ? "CLEAN" : "INCOMPLETE");
+
+	free(name);
+	if (findings && (print_failed(b, indent, t) < 0 || find_lost(b, t) < 0))
+		return -1;
+	if (!findings && !complete)
+		fputs("not everything was looked at, so nothing is claimed; ", b->out);
+	if (!findings)
+		print_passed(b);
+	print_notes(b);
+	text_print_trouble(b->summary, json_text(b->pipeline, "name"), b->out);
+	text_print_facts(b->summary, b->pipeline, b->out);
+	if (findings)
+		print_next(b);
+	return 0;
+}
+
+/* Trouble that is no pipeline's, where there is no block to hold it. */
+static void print_run(const json_t *summary, FILE *out)
+{
+	fprintf(out, "run %lld  %s\n", (long long)json_int(summary, "run"),
+		json_flag(summary, "complete") ? "CLEAN  it has no pipeline" : "INCOMPLETE  nothing was looked at");
+	text_print_trouble(summary, NULL, out);
+}
+
+int text_print(sqlite3 *db, const json_t *summary, const char *directory, FILE *out, struct trouble *t)
+{
+	const json_t *pipelines = json_object_get(summary, "pipelines"), *pipeline;
+	size_t i;
+
+	if (!json_array_size(pipelines))
+		print_run(summary, out);
+	json_array_foreach(pipelines, i, pipeline) {
+		const struct block b = { db, summary, pipeline, directory, out };
+
+		if (print_block(&b, t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void text_print_looked(const json_t *summary, FILE *out)
+{
+	const json_t *pipelines = json_object_get(summary, "pipelines"), *pipeline;
+	size_t i;
+
+	if (!json_array_size(pipelines))
+		print_run(summary, out);
+	json_array_foreach(pipelines, i, pipeline) {
+		char *name = words_safe(json_text(pipeline, "name"));
+		bool missed = text_trouble_count(summary, json_text(pipeline, "name")) > 0;
+
+		fprintf(out, "%s  %s  no check was run\n", name, missed ? "INCOMPLETE" : "LOOKED");
+		free(name);
+		text_print_trouble(summary, json_text(pipeline, "name"), out);
+		text_print_facts(summary, pipeline, out);
+	}
+}

@@ -1,0 +1,30 @@
+-- The Redis servers of a pipeline, and what became of the server at that address since it was last seen.
+WITH used AS (
+	SELECT redis_server.*, pipeline.name
+	FROM pipeline
+	JOIN redis_server USING (run_id)
+	WHERE pipeline.run_id = :run AND pipeline.name = :pipeline
+		AND (redis_server.address = pipeline.redis
+		     OR substr(pipeline.redis, 1, length(redis_server.address) + 1) = redis_server.address || '/')
+),
+paired AS (
+	SELECT used.*, (
+		SELECT earlier.server_id FROM redis_server AS earlier
+		WHERE earlier.address = used.address AND earlier.run_id < used.run_id
+		ORDER BY earlier.run_id DESC LIMIT 1) AS before_id
+	FROM used
+)
+SELECT paired.address, paired.role, paired.version, paired.process, paired.replid, paired.replid2, paired.repl_offset, paired.uptime_s,
+	paired.keys, paired.read_us AS "read@",
+	CASE
+		WHEN before_id IS NULL THEN 'first-seen'
+		WHEN paired.replid IS NULL OR before.replid IS NULL THEN 'unknown'
+		WHEN paired.replid <> before.replid AND paired.replid2 = before.replid THEN 'new-master'
+		WHEN paired.replid <> before.replid THEN 'new-history'
+		WHEN paired.process <> before.process THEN 'restarted'
+		ELSE 'unchanged'
+	END AS change,
+	before.run_id AS previous_run, before.replid AS previous_replid, before.process AS previous_process, before.version AS previous_version
+FROM paired
+LEFT JOIN redis_server AS before ON before.server_id = paired.before_id
+ORDER BY paired.address

@@ -1,0 +1,62 @@
+-- Why the run is not complete; no row: it is. First what the stages said, then what must never pass for clean even if no stage said so.
+WITH told AS (SELECT * FROM trouble WHERE run_id = :run),
+why (part, place, stage, pipeline, topic, partition, text) AS (
+	SELECT 1, trouble_id, stage, pipeline, topic, partition, text
+	FROM told
+	UNION ALL
+	SELECT 2, 0, 'run', NULL, NULL, NULL, CASE reached
+		WHEN 'sampled' THEN 'the checks were not run'
+		ELSE 'the run ended before its sources had been looked at'
+	END
+	FROM run
+	WHERE run_id = :run AND reached NOT IN ('checked', 'reported')
+	UNION ALL
+	SELECT 3, check_result.ordinal, 'check', check_result.pipeline, NULL, NULL,
+		check_result.name || ': ' || coalesce(check_result.trouble, 'the check could not be run')
+	FROM check_result
+	WHERE check_result.run_id = :run AND check_result.status = 'error'
+		AND NOT EXISTS (
+			SELECT 1 FROM told
+			WHERE told.stage = 'check' AND told.pipeline IS check_result.pipeline
+				AND instr(told.text, check_result.name) > 0)
+	UNION ALL
+	SELECT 4, horizon.partition, 'replay', pipeline.name, topic.topic, horizon.partition, 'not replayed to its end'
+	FROM pipeline
+	JOIN topic USING (pipeline_id)
+	JOIN horizon USING (topic_id)
+	WHERE pipeline.run_id = :run AND NOT horizon.covered
+		AND NOT EXISTS (
+			SELECT 1 FROM told
+			WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name
+				AND coalesce(told.topic, topic.topic) = topic.topic
+				AND coalesce(told.partition, horizon.partition) = horizon.partition)
+	UNION ALL
+	SELECT 5, topic.topic_id, 'sample', pipeline.name, topic.topic, NULL, 'the scan of Redis did not reach its end'
+	FROM pipeline
+	JOIN topic USING (pipeline_id)
+	WHERE pipeline.run_id = :run AND topic.scan_complete = 0
+		AND NOT EXISTS (
+			SELECT 1 FROM told WHERE told.stage = 'sample' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
+	UNION ALL
+	SELECT 6, pipeline.pipeline_id, 'sample', pipeline.name, NULL, NULL, 'no record key exists under its key template'
+		|| coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')
+	FROM pipeline
+	WHERE pipeline.run_id = :run AND pipeline.mapping = 'broken'
+		AND NOT EXISTS (SELECT 1 FROM told WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name)
+	UNION ALL
+	SELECT 7, pipeline.pipeline_id, 'check', pipeline.name, NULL, NULL, 'nothing at all was examined'
+	FROM pipeline
+	JOIN run USING (run_id)
+	WHERE pipeline.run_id = :run AND NOT pipeline.expect_empty AND run.reached IN ('checked', 'reported')
+		AND (SELECT coalesce(sum(examined), 0) FROM check_result
+		     WHERE check_result.run_id = :run AND check_result.pipeline = pipeline.name) = 0
+	UNION ALL
+	SELECT 8, 0, 'run', NULL, NULL, NULL, 'the run has no pipeline'
+	FROM run
+	WHERE run_id = :run AND run.reached IN ('checked', 'reported')
+		AND NOT EXISTS (SELECT 1 FROM pipeline WHERE run_id = :run)
+		AND NOT EXISTS (SELECT 1 FROM check_result WHERE run_id = :run)
+)
+SELECT stage, pipeline, topic, partition, text
+FROM why
+ORDER BY part, place, pipeline, topic, partition, text

@@ -1,0 +1,1 @@
+SELECT verdict, records FROM verdict_count WHERE run_id = :run AND pipeline = :pipeline
