@@ -40,10 +40,10 @@ static const char *const read_defaults[][2] = {
 	{ "socket.keepalive.enable", "true" },
 };
 
-/* On top, for questions: one batch a partition is enough. */
+/* On top, for questions: one batch a partition is enough. Beginning a partition puts an entry in the queue, so fewer messages would stop the fetching. */
 static const char *const look_defaults[][2] = {
 	{ "fetch.message.max.bytes", "16384" },
-	{ "queued.min.messages", "1" },
+	{ "queued.min.messages", "100000" },
 };
 
 static const char *const fixed[][2] = {

@@ -189,6 +189,23 @@ static void stop(struct stretch *s)
 	s->started = false;
 }
 
+/* What follows a stretch that was not read whole is not read either. */
+static struct stretch *follow(struct reader *r, struct stretch *s)
+{
+	bool whole = s->covered;
+	struct trouble why = s->trouble;
+
+	s = s->then;
+	if (whole || !s)
+		return s;
+	for (; s; s = s->then) {
+		s->trouble = why;
+		if (r->ops->over)
+			r->ops->over(r->thread, s);
+	}
+	return NULL;
+}
+
 /* Takes the stretches that are over out, and begins what follows them. Following ones may be over at once. */
 static void sweep(struct reader *r)
 {
@@ -203,7 +220,7 @@ static void sweep(struct reader *r)
 				stop(s);
 				if (r->ops->over)
 					r->ops->over(r->thread, s);
-				s = s->then;
+				s = follow(r, s);
 				if (!s)
 					continue;
 				begin(r, s);

@@ -174,6 +174,17 @@ static enum take reread_take(void *opaque, struct stretch *stretch, const rd_kaf
 	return TAKE_MORE;
 }
 
+static enum take reread_trimmed(void *opaque, struct stretch *stretch, int64_t log_start)
+{
+	struct reread_context *context = opaque;
+	struct reread_window *window = &context->windows[stretch->index];
+
+	if (window->gone_from == UNKNOWN)
+		window->gone_from = stretch->next;
+	window->gone_to = log_start < window->end ? log_start : window->end;
+	return TAKE_MORE;
+}
+
 static void reread_over(void *opaque, struct stretch *stretch)
 {
 	struct reread_context *context = opaque;
@@ -186,7 +197,7 @@ static void reread_over(void *opaque, struct stretch *stretch)
 			    (long long)stretch->end);
 }
 
-static const struct read_ops reread_ops = { .take = reread_take, .over = reread_over };
+static const struct read_ops reread_ops = { .take = reread_take, .trimmed = reread_trimmed, .over = reread_over };
 
 /* Windows of one partition are read one after another: chains them, and gives the first of each chain. */
 static size_t chain(struct reread_window *windows, size_t count, struct stretch *stretches, struct stretch **first)

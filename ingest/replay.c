@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/gapwindow.h"
 #include "ingest/history.h"
 #include "ingest/resume.h"
 #include "sql/mem.h"
 #include "sql/writer.h"
+
+enum { ATTEMPTS = 3 }; /* at a history that is rewritten while it is read */
 
 void topic_history_release(struct topic_history *history)
 {
@@ -139,14 +142,26 @@ int replay_open(const struct run *run, struct source *source, sqlite3 *db, struc
 	return resume_topics(run, source, db, topics, count, t);
 }
 
+/* Could everything that the broker told be compared with the index? */
+static bool is_open(const struct topic_history *topic)
+{
+	for (int32_t i = 0; i < topic->partitions; i++)
+		if (!topic->parts[i].verified && topic->parts[i].next != UNKNOWN)
+			return false;
+	return topic->incarnation_id != 0;
+}
+
 int replay_extend(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
 		describe(source, &topics[i]);
 	look_all(source, topics, count);
-	for (size_t i = 0; i < count; i++)
-		if (topics[i].incarnation_id && resume_parts(run, db, &topics[i], t) < 0)
+	for (size_t i = 0; i < count && !run_stopped(run); i++) {
+		int result = is_open(&topics[i]) ? resume_parts(run, db, &topics[i], t) : resume_topics(run, source, db, &topics[i], 1, t);
+
+		if (result < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -161,7 +176,7 @@ struct work {
 
 static bool wants_replay(const struct topic_history *topic, const struct topic_part *part)
 {
-	return topic->incarnation_id && part->next != UNKNOWN && part->end != UNKNOWN && part->next < part->end && !part->trouble.text[0];
+	return topic->incarnation_id && part->verified && part->next != UNKNOWN && part->end != UNKNOWN && part->next < part->end && !part->trouble.text[0];
 }
 
 static struct work gather(struct topic_history *topics, size_t count)
@@ -242,13 +257,36 @@ static void judge(struct topic_history *topic)
 		struct topic_part *part = &topic->parts[i];
 
 		part->covered = topic->incarnation_id && part->end != UNKNOWN && part->next != UNKNOWN && part->next >= part->end &&
-				!part->trouble.text[0];
+				part->gap >= part->next && !part->trouble.text[0];
 	}
+}
+
+/* The broker's end fell while it was read: looks anew which history it is. 1: read on; 0: nothing fell; -1. */
+static int reopen(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+{
+	bool beyond = false;
+
+	for (size_t i = 0; i < count; i++)
+		for (int32_t j = 0; j < topics[i].partitions; j++) {
+			beyond = beyond || topics[i].parts[j].beyond;
+			topics[i].parts[j].beyond = false;
+		}
+	if (!beyond || run_stopped(run))
+		return 0;
+	look_all(source, topics, count);
+	return resume_topics(run, source, db, topics, count, t) < 0 ? -1 : 1;
 }
 
 int replay_run(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
 {
-	if (replay_records(run, source, db, topics, count, t) < 0)
+	int again = 1;
+
+	for (int attempt = 0; again > 0 && attempt < ATTEMPTS; attempt++) {
+		if (replay_records(run, source, db, topics, count, t) < 0)
+			return -1;
+		again = reopen(run, source, db, topics, count, t);
+	}
+	if (again < 0 || gapwindow_run(run, source, db, topics, count, &GAP_LIMITS, t) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		judge(&topics[i]);

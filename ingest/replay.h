@@ -29,6 +29,7 @@ struct topic_part {
 	int64_t high_watermark, high_watermark_us;
 	int64_t end, end_us;              /* where the replay goes: last stable offset, or high watermark where isolation is read_uncommitted */
 	int64_t records;                  /* records that this run has added */
+	bool verified;                    /* what the index has was compared with the broker's */
 	bool covered;                     /* the index has reached end and the holes were looked at */
 	bool beyond;                      /* the broker's end fell below what was read */
 	struct trouble trouble;           /* why not covered */

@@ -109,6 +109,7 @@ struct reread_window {
 	size_t index;            /* the caller's */
 	int64_t start, end;
 	bool covered;            /* out */
+	int64_t gone_from, gone_to; /* out: was trimmed before it could be read; UNKNOWN: nothing */
 	struct trouble trouble;
 };
 
