@@ -19,11 +19,12 @@ static const struct rule rules[] = {
 	{ .key = "kafka", .read = read_kafka, AT(kafka), .type = "mapping", .otherwise = "none" },
 	{ .key = "redis", .read = read_redis, AT(redis), .type = "mapping, or none", .otherwise = "none" },
 	{ .key = "index", .read = read_text, AT(c.index), .type = "path", .standard = "fencepost.db" },
-	{ .key = "sample.keys", .read = read_number, AT(c.sample_keys), .type = "integer", .standard = "1000000", .least = 1,
-	  .most = INT64_MAX },
-	{ .key = "recent", .read = read_duration, AT(c.recent_ms), .type = "duration", .standard = "10m", .most = INT64_MAX / 1000 },
-	{ .key = "max.findings", .read = read_number, AT(c.max_findings), .type = "integer", .standard = "1000000", .least = 1,
-	  .most = INT64_MAX },
+	{ .key = "sample.keys", .read = read_number, AT(c.sample_keys), .type = "integer", .standard = "1000000",
+	  .least = 1, .most = INT64_MAX },
+	{ .key = "recent", .read = read_duration, AT(c.recent_ms), .type = "duration", .standard = "10m",
+	  .most = INT64_MAX / 1000 },
+	{ .key = "max.findings", .read = read_number, AT(c.max_findings), .type = "integer", .standard = "1000000",
+	  .least = 1, .most = INT64_MAX },
 	{ .key = "fail.on", .read = read_word, AT(c.fail_on), .type = "info, warning, error", .standard = "warning",
 	  .words = severity_words },
 	{ .key = "expect.empty", .read = read_switch, AT(c.expect_empty), .type = "yes, no", .standard = "no" },
@@ -49,7 +50,7 @@ WORD_FUNCTION(rejects_word, enum rejects, REJECT_RULES)
 WORD_FUNCTION(from_word, enum from_kind, FROM_KINDS)
 WORD_FUNCTION(horizon_word, enum horizon_kind, HORIZON_KINDS)
 
-/* --- from a draft to a config --------------------------------------------------------------------------------------- */
+/* --- from a draft to a config ------------------------------------------------------------------------------------- */
 
 static char *relative(const struct reader *r, char *path)
 {
@@ -126,13 +127,16 @@ static int parse(const struct reader *r, const struct config_text *text, struct 
 	return status;
 }
 
-int config_parse(const struct config_text *text, const struct config_overrides *overrides, struct config **config, struct trouble *t)
+int config_parse(const struct config_text *text, const struct config_overrides *overrides, struct config **config,
+		 struct trouble *t)
 {
 	static const struct config_overrides none = { .redis_rate = UNKNOWN };
 	const char *slash = strrchr(text->path, '/');
 	char *folder = xprintf("%.*s", slash ? (int)(slash - text->path) + 1 : 0, text->path);
 	struct trouble unheard;
-	struct reader r = { .name = text->path, .folder = folder, .overrides = overrides ? overrides : &none, .t = t ? t : &unheard };
+	struct reader r = {
+		.name = text->path, .folder = folder, .overrides = overrides ? overrides : &none, .t = t ? t : &unheard
+	};
 	struct draft draft = { .c.path = xstrdup(text->path) };
 	int status;
 

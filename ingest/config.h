@@ -1,9 +1,9 @@
 /*
- * config: the YAML file as a struct. Unknown or repeated keys, wrong types and contradictions are trouble with file:line and what would be valid.
- * ${NAME} in values (the environment; $${ is a literal ${) and file:PATH for secrets are resolved here; secrets never leave this struct, and no
- * trouble shows one. docs/config.md lists every key.
- * Relative paths (index, file:PATH) are relative to the folder of the config file: a nightly job has an odd working directory.
- * Everything is owned by the config and freed by config_free.
+ * config: the YAML file as a struct. Unknown or repeated keys, wrong types and contradictions are trouble with
+ * file:line and what would be valid. ${NAME} in values (the environment; $${ is a literal ${) and file:PATH for
+ * secrets are resolved here; secrets never leave this struct, and no trouble shows one. docs/config.md lists every key.
+ * Relative paths (index, file:PATH) are relative to the folder of the config file: a nightly job has an odd working
+ * directory. Everything is owned by the config and freed by config_free.
  */
 #ifndef INGEST_CONFIG_H
 #define INGEST_CONFIG_H
@@ -92,7 +92,7 @@ struct pipeline_config {
 	char *dlq;                      /* NULL: none */
 	char *dlq_header;               /* header that names the source record; "source" unless told */
 	enum rejects rejects;
-	int32_t *partitions_before;     /* earlier partition counts, the latest first (the file lists them as history goes: oldest first) */
+	int32_t *partitions_before;     /* earlier partition counts, the latest first; the file has the oldest first */
 	size_t partitions_before_count;
 	char **copartitioned;
 	size_t copartitioned_count;
@@ -128,7 +128,10 @@ struct config {
 	size_t stream_count;
 };
 
-/* What the command line adds: -X prop=val, -F file, -u URL, --redis-rate. All borrowed; NULL or UNKNOWN where absent. */
+/*
+ * What the command line adds: -X prop=val, -F file, -u URL, --redis-rate. All borrowed; NULL or UNKNOWN where
+ * absent.
+ */
 struct config_overrides {
 	const char *const *kafka_properties; /* "prop=val" */
 	size_t kafka_property_count;
@@ -140,7 +143,10 @@ struct config_overrides {
 	void *env_context;
 };
 
-/* Reads path, of at most 1 MiB. 0, or -1 with "file:line: what is wrong; valid: ..." in t and *config NULL. overrides may be NULL. */
+/*
+ * Reads path, of at most 1 MiB. 0, or -1 with "file:line: what is wrong; valid: ..." in t and *config NULL.
+ * overrides may be NULL.
+ */
 int config_read(const char *path, const struct config_overrides *overrides, struct config **config, struct trouble *t);
 
 /* The same from memory. */
@@ -150,10 +156,14 @@ struct config_text {
 	size_t size;
 };
 
-int config_parse(const struct config_text *text, const struct config_overrides *overrides, struct config **config, struct trouble *t);
+int config_parse(const struct config_text *text, const struct config_overrides *overrides, struct config **config,
+		 struct trouble *t);
 void config_free(struct config *config);
 
-/* "10m", "36h", "7d", "90s", "500ms", "1h30m" -> ms. 1, or 0 where it is no duration; valid ones are named by CONFIG_DURATION_WORDS. */
+/*
+ * "10m", "36h", "7d", "90s", "500ms", "1h30m" -> ms. 1, or 0 where it is no duration; valid ones are named by
+ * CONFIG_DURATION_WORDS.
+ */
 int config_duration(const char *text, int64_t *ms);
 #define CONFIG_DURATION_WORDS "a duration like 500ms, 90s, 10m, 36h, 7d or 1h30m"
 
@@ -164,7 +174,10 @@ int config_time(const char *text, int64_t *us);
 /* Whether a property of librdkafka is a secret, not to be shown. */
 bool config_property_secret(const char *name);
 
-/* Every key that the file may have, as docs/config.md lists them. i counts from 0; false where there are no more. Static texts. */
+/*
+ * Every key that the file may have, as docs/config.md lists them. i counts from 0; false where there are no more.
+ * Static texts.
+ */
 struct config_key {
 	const char *section, *key, *type;
 	const char *standard; /* what holds where the key is absent */

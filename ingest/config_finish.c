@@ -15,7 +15,7 @@ static int line_of(const struct pipeline_draft *d, const char *key)
 	return value ? value->line : d->p.line;
 }
 
-/* --- topics and templates ------------------------------------------------------------------------------------------- */
+/* --- topics and templates ----------------------------------------------------------------------------------------- */
 
 static bool has_regex(const struct names *topics)
 {
@@ -27,12 +27,14 @@ static bool has_regex(const struct names *topics)
 }
 
 /* A template of several topics must tell them apart. */
-static int check_topic_mark(const struct reader *r, struct pipeline_draft *d, const char *key, const struct key_template *template)
+static int check_topic_mark(const struct reader *r, struct pipeline_draft *d, const char *key,
+			    const struct key_template *template)
 {
 	if (!template || template_has_topic(template))
 		return 0;
 	if (d->topics.count > 1)
-		return reader_bad(r, line_of(d, key), "%s: '%s' is the same for %zu topics; valid: a template with {topic}", key,
+		return reader_bad(r, line_of(d, key),
+				  "%s: '%s' is the same for %zu topics; valid: a template with {topic}", key,
 				  template_text(template), d->topics.count);
 	if (has_regex(&d->topics))
 		d->p.one_topic_only = true;
@@ -44,8 +46,10 @@ static int check_templates(const struct reader *r, struct pipeline_draft *d)
 	struct pipeline_config *p = &d->p;
 
 	if (!p->key || !template_has_key(p->key))
-		return reader_bad(r, line_of(d, "key"), "key: '%s' has no {key}; valid: a template like \"state:{key}\", where {{ and }} are "
-				  "literal braces", p->key ? template_text(p->key) : "");
+		return reader_bad(r, line_of(d, "key"),
+				  "key: '%s' has no {key}; valid: a template like \"state:{key}\", where {{ and }} are "
+				  "literal braces",
+				  p->key ? template_text(p->key) : "");
 	if (p->epoch && !template_has_partition(p->epoch))
 		return reader_bad(r, line_of(d, "epoch"), "epoch: '%s' has no {partition}; valid: a template like "
 				  "\"epoch:{topic}:{partition}\", or nothing", template_text(p->epoch));
@@ -57,12 +61,14 @@ static int check_templates(const struct reader *r, struct pipeline_draft *d)
 static int check_from(const struct reader *r, const struct pipeline_draft *d)
 {
 	if (d->p.from == FROM_OFFSETS && (d->topics.count > 1 || has_regex(&d->topics)))
-		return reader_bad(r, line_of(d, "from"), "from: offsets are of one topic, and topic does not name one alone; valid: beginning, "
-				  CONFIG_TIME_WORDS);
+		return reader_bad(
+			r, line_of(d, "from"),
+			"from: offsets are of one topic, and topic does not name one alone; valid: beginning, "
+			CONFIG_TIME_WORDS);
 	return 0;
 }
 
-/* --- fields, group, dlq --------------------------------------------------------------------------------------------- */
+/* --- fields, group, dlq ------------------------------------------------------------------------------------------- */
 
 static int check_fields(const struct reader *r, const struct pipeline_draft *d)
 {
@@ -70,19 +76,24 @@ static int check_fields(const struct reader *r, const struct pipeline_draft *d)
 	const char *key = node_find(d->node, "field.partition") ? "field.partition" : "field.offset";
 
 	if (!strcmp(p->field_offset, p->field_partition))
-		return reader_bad(r, line_of(d, key), "field.offset and field.partition are both '%s'", p->field_offset);
+		return reader_bad(r, line_of(d, key), "field.offset and field.partition are both '%s'",
+				  p->field_offset);
 	if (p->field_value && (!strcmp(p->field_value, p->field_offset) || !strcmp(p->field_value, p->field_partition)))
-		return reader_bad(r, line_of(d, "field.value"), "field.value: '%s' is the name of the fence's field", p->field_value);
+		return reader_bad(r, line_of(d, "field.value"), "field.value: '%s' is the name of the fence's field",
+				  p->field_value);
 	if (p->state != STATE_OPAQUE && !p->field_value)
-		return reader_bad(r, line_of(d, "state"), "state: '%s' compares values, but field.value is empty; valid: state: opaque, or "
-				  "field.value: NAME", state_word(p->state));
+		return reader_bad(r, line_of(d, "state"),
+				  "state: '%s' compares values, but field.value is empty; valid: state: opaque, or "
+				  "field.value: NAME",
+				  state_word(p->state));
 	return 0;
 }
 
 static int check_group(const struct reader *r, const struct pipeline_draft *d)
 {
 	if (d->p.horizon == HORIZON_COMMITTED && !d->p.group)
-		return reader_bad(r, line_of(d, "horizon"), "horizon: committed needs a group; valid: group: NAME, or horizon: age:10m where "
+		return reader_bad(r, line_of(d, "horizon"),
+				  "horizon: committed needs a group; valid: group: NAME, or horizon: age:10m where "
 				  "the pipeline commits nothing");
 	return 0;
 }
@@ -94,33 +105,37 @@ static int check_dlq(const struct reader *r, struct pipeline_draft *d)
 	if (!node_find(d->node, "rejects"))
 		p->rejects = p->dlq ? REJECTS_DLQ : REJECTS_NONE;
 	if (p->rejects == REJECTS_DLQ && !p->dlq)
-		return reader_bad(r, line_of(d, "rejects"), "rejects: 'dlq' without a dlq; valid: dlq: TOPIC, or rejects: none or silent");
+		return reader_bad(r, line_of(d, "rejects"),
+				  "rejects: 'dlq' without a dlq; valid: dlq: TOPIC, or rejects: none or silent");
 	if (!p->dlq && node_find(d->node, "dlq.source"))
 		return reader_bad(r, line_of(d, "dlq.source"), "dlq.source without a dlq; valid: dlq: TOPIC");
 	if (p->dlq && names_have(&d->topics, p->dlq))
 		return reader_bad(r, line_of(d, "dlq"), "dlq: '%s' is a topic that the pipeline reads", p->dlq);
 	for (size_t i = 0; i < d->copartitioned.count; i++) {
 		if (names_have(&d->topics, d->copartitioned.items[i]))
-			return reader_bad(r, line_of(d, "copartitioned.with"), "copartitioned.with: '%s' is the pipeline's own topic",
+			return reader_bad(r, line_of(d, "copartitioned.with"),
+					  "copartitioned.with: '%s' is the pipeline's own topic",
 					  d->copartitioned.items[i]);
 	}
 	return 0;
 }
 
-/* --- redis and kafka ------------------------------------------------------------------------------------------------ */
+/* --- redis and kafka ---------------------------------------------------------------------------------------------- */
 
 /* Who says where fences are, and not in which Redis, would get an audit that looks at none. */
 static int check_no_redis(const struct reader *r, const struct draft *draft, const struct pipeline_draft *d)
 {
-	static const char *const keys[] = { "key", "key.format", "epoch", "field.offset", "field.partition", "field.value", "state",
-					    "expires" };
+	static const char *const keys[] = { "key",	   "key.format", "epoch",  "field.offset", "field.partition",
+					    "field.value", "state",	 "expires" };
 
 	if (draft->redis.none || d->redis.none)
 		return 0;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (node_find(d->node, keys[i]))
-			return reader_bad(r, line_of(d, keys[i]), "%s describes fences, but no Redis is given; valid: redis: with a url, or "
-					  "redis: none", keys[i]);
+			return reader_bad(r, line_of(d, keys[i]),
+					  "%s describes fences, but no Redis is given; valid: redis: with a url, or "
+					  "redis: none",
+					  keys[i]);
 	}
 	return 0;
 }
@@ -156,13 +171,21 @@ static int finish_kafka(const struct reader *r, const struct draft *draft, struc
 		if (properties_get(&d->p.kafka, brokers[i]))
 			return 0;
 	}
-	return reader_bad(r, d->p.line, "no Kafka to read from; valid: kafka: with bootstrap.servers: HOST:PORT, or -X bootstrap.servers=HOST:PORT");
+	return reader_bad(
+		r, d->p.line,
+		"no Kafka to read from; valid: kafka: with bootstrap.servers: HOST:PORT, or -X "
+		"bootstrap.servers=HOST:PORT");
 }
 
 static void hash_mapping(struct pipeline_config *p)
 {
-	const char *parts[] = { p->has_redis ? p->redis.address : NULL, p->key ? template_text(p->key) : NULL, key_format_word(p->key_format),
-				p->epoch ? template_text(p->epoch) : NULL, p->field_offset, p->field_partition, p->field_value };
+	const char *parts[] = { p->has_redis ? p->redis.address : NULL,
+				p->key ? template_text(p->key) : NULL,
+				key_format_word(p->key_format),
+				p->epoch ? template_text(p->epoch) : NULL,
+				p->field_offset,
+				p->field_partition,
+				p->field_value };
 
 	digest_texts(parts, sizeof(parts) / sizeof(parts[0]), p->mapping_sha256);
 }

@@ -1,4 +1,7 @@
-/* config_kafka: properties for librdkafka, from the file, from -F and from -X. Whether one exists is for librdkafka to say. */
+/*
+ * config_kafka: properties for librdkafka, from the file, from -F and from -X. Whether one exists is for librdkafka
+ * to say.
+ */
 #include "ingest/config_read.h"
 
 #include <stdlib.h>
@@ -41,7 +44,8 @@ const char *properties_get(const struct properties *properties, const char *name
 
 bool config_property_secret(const char *name)
 {
-	static const char *const parts[] = { "password", "passphrase", "secret", "private.key", "ssl.key.pem", "oauthbearer.config" };
+	static const char *const parts[] = { "password",    "passphrase",  "secret",
+					     "private.key", "ssl.key.pem", "oauthbearer.config" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strstr(name, parts[i]))
@@ -68,7 +72,7 @@ static int add_resolved(const struct reader *r, struct properties *properties, c
 	return 0;
 }
 
-/* --- from the file -------------------------------------------------------------------------------------------------- */
+/* --- from the file ------------------------------------------------------------------------------------------------ */
 
 /* librdkafka knows true and false alone; YAML's other words for them count where they stand without quotes. */
 static const char *property_text(const struct node *value)
@@ -91,9 +95,10 @@ static int read_property(const struct reader *r, const struct node_entry *entry,
 	struct trouble why;
 
 	if (entry->value->kind != NODE_TEXT)
-		return reader_bad(r, entry->value->line, "kafka: %.100s: %s; valid: text, a number, true or false (several values are one "
-				  "text, separated by commas)", name,
-				  entry->value->kind == NODE_NULL ? "nothing" : "not one value");
+		return reader_bad(r, entry->value->line,
+				  "kafka: %.100s: %s; valid: text, a number, true or false (several values are one "
+				  "text, separated by commas)",
+				  name, entry->value->kind == NODE_NULL ? "nothing" : "not one value");
 	if (!*name || entry->key->kind == NODE_NULL)
 		return reader_bad(r, entry->key->line, "kafka: a property without a name");
 	if (add_resolved(r, properties, name, property_text(entry->value), &why) < 0)
@@ -108,7 +113,8 @@ int read_kafka(const struct reader *r, const struct rule *rule, const struct nod
 	if (value->kind == NODE_NULL)
 		return 0;
 	if (value->kind != NODE_MAP)
-		return reader_bad(r, value->line, "kafka: must be a mapping of librdkafka's properties, a 'name: value' a line");
+		return reader_bad(r, value->line,
+				  "kafka: must be a mapping of librdkafka's properties, a 'name: value' a line");
 	for (size_t i = 0; i < value->count; i++) {
 		if (read_property(r, &value->entries[i], properties) < 0)
 			return -1;
@@ -116,7 +122,7 @@ int read_kafka(const struct reader *r, const struct rule *rule, const struct nod
 	return 0;
 }
 
-/* --- from the command line ------------------------------------------------------------------------------------------ */
+/* --- from the command line ---------------------------------------------------------------------------------------- */
 
 static char *trim(char *text)
 {

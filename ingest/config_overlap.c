@@ -1,6 +1,7 @@
 /*
- * config_overlap: two pipelines, or a pipeline's keys and its epochs, that name the same Redis keys. Templates that only overlap are fine: the
- * longest literal prefix wins. A ^regex stands for itself here, because which topics it matches is not known yet.
+ * config_overlap: two pipelines, or a pipeline's keys and its epochs, that name the same Redis keys. Templates that
+ * only overlap are fine: the longest literal prefix wins. A ^regex stands for itself here, because which topics it
+ * matches is not known yet.
  */
 #include "ingest/config_read.h"
 
@@ -47,8 +48,12 @@ static char *common(const struct names *a, const struct names *b)
 	return NULL;
 }
 
-/* A glob that a's keys and template, with a topic of b filled in, have in common; the caller frees. NULL where there is none. */
-static char *shared_glob(const struct pipeline_draft *a, const struct pipeline_draft *b, const struct key_template *template)
+/*
+ * A glob that a's keys and template, with a topic of b filled in, have in common; the caller frees. NULL where
+ * there is none.
+ */
+static char *shared_glob(const struct pipeline_draft *a, const struct pipeline_draft *b,
+			 const struct key_template *template)
 {
 	struct names globs_a = globs_of(a->p.key, &a->topics), globs_b = globs_of(template, &b->topics);
 	char *found = common(&globs_a, &globs_b);
@@ -76,8 +81,12 @@ static int refuse_keys(const struct reader *r, const struct pipeline_draft *a, c
 
 	if (!glob)
 		return 0;
-	reader_bad(r, b->p.line, "pipelines %.100s and %.100s keep their fences in the same hashes %.100s of %.100s; valid: templates that "
-		   "differ, or other names of fields", a->p.name, b->p.name, glob, b->p.redis.address);
+	reader_bad(
+		r, b->p.line,
+		"pipelines %.100s and %.100s keep their fences in the same hashes %.100s of %.100s; valid: templates "
+		"that "
+		"differ, or other names of fields",
+		a->p.name, b->p.name, glob, b->p.redis.address);
 	free(glob);
 	return -1;
 }
@@ -88,7 +97,8 @@ static int refuse_epochs(const struct reader *r, const struct pipeline_draft *a,
 
 	if (!glob)
 		return 0;
-	reader_bad(r, b->p.line, "the epochs of pipeline %.100s and the keys of pipeline %.100s are the same keys %.100s of %.100s",
+	reader_bad(r, b->p.line,
+		   "the epochs of pipeline %.100s and the keys of pipeline %.100s are the same keys %.100s of %.100s",
 		   b->p.name, a->p.name, glob, b->p.redis.address);
 	free(glob);
 	return -1;
@@ -103,7 +113,7 @@ static int refuse_pair(const struct reader *r, const struct pipeline_draft *a, c
 	return refuse_epochs(r, a, b);
 }
 
-/* --- -u ------------------------------------------------------------------------------------------------------------- */
+/* --- -u ----------------------------------------------------------------------------------------------------------- */
 
 static const struct redis_url *own_server(const struct draft *draft, const struct pipeline_draft *d)
 {
@@ -125,8 +135,12 @@ static int refuse_cli(const struct reader *r, const struct draft *draft)
 		if (!d->p.has_redis)
 			continue;
 		if (first && !same_server(own_server(draft, first), own_server(draft, d)))
-			return trouble_set(r->t, "-u: the pipelines %.100s and %.100s of %s are on different servers, which one URL cannot "
-					   "stand for", first->p.name, d->p.name, r->name);
+			return trouble_set(
+				r->t,
+				"-u: the pipelines %.100s and %.100s of %s are on different servers, which one URL "
+				"cannot "
+				"stand for",
+				first->p.name, d->p.name, r->name);
 		first = first ? first : d;
 	}
 	return 0;

@@ -1,4 +1,7 @@
-/* config_pipeline: the section of one pipeline, value by value. What its values may not say together is in config_finish.c. */
+/*
+ * config_pipeline: the section of one pipeline, value by value. What its values may not say together is in
+ * config_finish.c.
+ */
 #include "ingest/config_read.h"
 
 #include <stdlib.h>
@@ -15,9 +18,10 @@ static const char *const tombstones_words[] = { TOMBSTONE_RULES(WORD) NULL };
 static const char *const rejects_words[] = { REJECT_RULES(WORD) NULL };
 static const char *const key_format_words[] = { KEY_FORMATS(WORD) NULL };
 
-/* --- from, horizon, expires ----------------------------------------------------------------------------------------- */
+/* --- from, horizon, expires --------------------------------------------------------------------------------------- */
 
-static int read_from_offsets(const struct reader *r, const struct rule *rule, const struct node *map, struct pipeline_config *p)
+static int read_from_offsets(const struct reader *r, const struct rule *rule, const struct node *map,
+			     struct pipeline_config *p)
 {
 	if (!map->count)
 		return reader_bad(r, map->line, "%s: an empty mapping; valid: {PARTITION: OFFSET, ...}", rule->key);
@@ -28,9 +32,11 @@ static int read_from_offsets(const struct reader *r, const struct rule *rule, co
 		int64_t partition, offset;
 
 		if (!parse_number(entry->key->text, &partition) || partition < 0 || partition > INT32_MAX)
-			return reader_bad_value(r, rule, entry->key, "no partition; valid: {PARTITION: OFFSET}, both from 0");
+			return reader_bad_value(r, rule, entry->key,
+						"no partition; valid: {PARTITION: OFFSET}, both from 0");
 		if (entry->value->kind != NODE_TEXT || !parse_number(entry->value->text, &offset) || offset < 0)
-			return reader_bad_value(r, rule, entry->value, "no offset; valid: {PARTITION: OFFSET}, both from 0");
+			return reader_bad_value(r, rule, entry->value,
+						"no offset; valid: {PARTITION: OFFSET}, both from 0");
 		p->from_offsets[p->from_offset_count++] = (struct from_offset){ (int32_t)partition, offset };
 	}
 	return 0;
@@ -49,10 +55,13 @@ static int read_from(const struct reader *r, const struct rule *rule, const stru
 		return 0;
 	}
 	if (!strcmp(value->text, "latest"))
-		return reader_bad_value(r, rule, value, "where latest was when the group began, nobody can tell later; valid: the time it began, "
-					"like 2026-03-01T02:30:00Z, or {PARTITION: OFFSET}");
+		return reader_bad_value(
+			r, rule, value,
+			"where latest was when the group began, nobody can tell later; valid: the time it began, "
+			"like 2026-03-01T02:30:00Z, or {PARTITION: OFFSET}");
 	if (!config_time(value->text, &p->from_us))
-		return reader_bad_value(r, rule, value, "valid: beginning, " CONFIG_TIME_WORDS ", or {PARTITION: OFFSET}");
+		return reader_bad_value(r, rule, value,
+					"valid: beginning, " CONFIG_TIME_WORDS ", or {PARTITION: OFFSET}");
 	p->from = FROM_TIME;
 	return 0;
 }
@@ -67,7 +76,8 @@ static int read_horizon(const struct reader *r, const struct rule *rule, const s
 		p->horizon = HORIZON_COMMITTED;
 		return 0;
 	}
-	if (strncmp(value->text, "age:", 4) || !config_duration(value->text + 4, &p->horizon_age_ms) || !p->horizon_age_ms)
+	if (strncmp(value->text, "age:", 4) || !config_duration(value->text + 4, &p->horizon_age_ms) ||
+	    !p->horizon_age_ms)
 		return reader_bad_value(r, rule, value, "valid: committed, or age: and " CONFIG_DURATION_WORDS);
 	p->horizon = HORIZON_AGE;
 	return 0;
@@ -90,7 +100,7 @@ static int read_expires(const struct reader *r, const struct rule *rule, const s
 	return reader_bad_value(r, rule, value, "valid: no, or " CONFIG_DURATION_WORDS);
 }
 
-/* --- dlq, partitions, key formats ----------------------------------------------------------------------------------- */
+/* --- dlq, partitions, key formats --------------------------------------------------------------------------------- */
 
 static int read_dlq(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
 {
@@ -110,24 +120,31 @@ static int read_dlq_source(const struct reader *r, const struct rule *rule, cons
 	if (!value_text(r, rule, value))
 		return -1;
 	if (strncmp(value->text, "header:", 7) || !value->text[7])
-		return reader_bad_value(r, rule, value, "valid: header:NAME, the header that holds topic/partition/offset");
+		return reader_bad_value(r, rule, value,
+					"valid: header:NAME, the header that holds topic/partition/offset");
 	free(p->dlq_header);
 	p->dlq_header = xstrdup(value->text + 7);
 	return 0;
 }
 
 /* Adds the next count of the list, which history made larger and larger. */
-static int add_count(const struct reader *r, const struct rule *rule, const struct node *value, struct pipeline_config *p)
+static int add_count(const struct reader *r, const struct rule *rule, const struct node *value,
+		     struct pipeline_config *p)
 {
 	int64_t count;
 
 	if (value->kind != NODE_TEXT || !parse_number(value->text, &count) || count < 1 || count > INT32_MAX)
-		return reader_bad_value(r, rule, value, "valid: earlier partition counts, from 1, the oldest first: [3, 6]");
+		return reader_bad_value(r, rule, value,
+					"valid: earlier partition counts, from 1, the oldest first: [3, 6]");
 	if (p->partitions_before_count && count <= p->partitions_before[0])
-		return reader_bad_value(r, rule, value, "not above the count before it; valid: the oldest first, because partitions are only "
-					"ever added: [3, 6]");
-	p->partitions_before = xgrow(p->partitions_before, p->partitions_before_count + 1, sizeof(*p->partitions_before));
-	memmove(p->partitions_before + 1, p->partitions_before, p->partitions_before_count++ * sizeof(*p->partitions_before));
+		return reader_bad_value(
+			r, rule, value,
+			"not above the count before it; valid: the oldest first, because partitions are only "
+			"ever added: [3, 6]");
+	p->partitions_before =
+		xgrow(p->partitions_before, p->partitions_before_count + 1, sizeof(*p->partitions_before));
+	memmove(p->partitions_before + 1, p->partitions_before,
+		p->partitions_before_count++ * sizeof(*p->partitions_before));
 	p->partitions_before[0] = (int32_t)count;
 	return 0;
 }
@@ -155,7 +172,8 @@ static int read_copartitioned(const struct reader *r, const struct rule *rule, c
 		return -1;
 	for (size_t i = 0; i < names->count; i++) {
 		if (names->items[i][0] == '^')
-			return reader_bad_value(r, rule, value->kind == NODE_LIST ? value->items[i] : value, "no topic's name; valid: names alone");
+			return reader_bad_value(r, rule, value->kind == NODE_LIST ? value->items[i] : value,
+						"no topic's name; valid: names alone");
 	}
 	return 0;
 }
@@ -163,27 +181,31 @@ static int read_copartitioned(const struct reader *r, const struct rule *rule, c
 static const struct rule rules[] = {
 	{ .key = "topic", .read = read_topics, AT(topics), .type = "name, list of names, or ^regex", .required = true },
 	{ .key = "group", .read = read_text_or_none, AT(p.group), .type = "text", .otherwise = "none" },
-	{ .key = "from", .read = read_from, .type = "beginning, time, or {partition: offset}", .standard = "beginning" },
+	{ .key = "from", .read = read_from, .type = "beginning, time, or {partition: offset}",
+	  .standard = "beginning" },
 	{ .key = "horizon", .read = read_horizon, .type = "committed, or age:DURATION", .standard = "committed" },
-	{ .key = "isolation", .read = read_word, AT(p.isolation), .type = "read_committed, read_uncommitted", .standard = "read_committed",
-	  .words = isolation_words },
+	{ .key = "isolation", .read = read_word, AT(p.isolation), .type = "read_committed, read_uncommitted",
+	  .standard = "read_committed", .words = isolation_words },
 	{ .key = "key", .read = read_template, AT(p.key), .type = "template with {key}", .standard = "state:{key}" },
-	{ .key = "key.format", .read = read_word, AT(p.key_format), .type = "raw, int32, int64, uuid, hex, base64, json", .standard = "raw",
-	  .words = key_format_words },
-	{ .key = "epoch", .read = read_template, AT(p.epoch), .type = "template with {partition}", .otherwise = "none" },
+	{ .key = "key.format", .read = read_word, AT(p.key_format),
+	  .type = "raw, int32, int64, uuid, hex, base64, json", .standard = "raw", .words = key_format_words },
+	{ .key = "epoch", .read = read_template, AT(p.epoch), .type = "template with {partition}",
+	  .otherwise = "none" },
 	{ .key = "field.offset", .read = read_text, AT(p.field_offset), .type = "text", .standard = "offset" },
 	{ .key = "field.partition", .read = read_text, AT(p.field_partition), .type = "text", .standard = "partition" },
 	{ .key = "field.value", .read = read_text_or_none, AT(p.field_value), .type = "text", .standard = "value" },
-	{ .key = "state", .read = read_word, AT(p.state), .type = "opaque, last, count, sum", .standard = "opaque", .words = state_words },
-	{ .key = "tombstones", .read = read_word, AT(p.tombstones), .type = "apply, ignore, delete", .standard = "apply",
-	  .words = tombstones_words },
+	{ .key = "state", .read = read_word, AT(p.state), .type = "opaque, last, count, sum", .standard = "opaque",
+	  .words = state_words },
+	{ .key = "tombstones", .read = read_word, AT(p.tombstones), .type = "apply, ignore, delete",
+	  .standard = "apply", .words = tombstones_words },
 	{ .key = "expires", .read = read_expires, .type = "no, or duration", .standard = "no" },
 	{ .key = "dlq", .read = read_dlq, AT(p.dlq), .type = "topic", .otherwise = "none" },
 	{ .key = "dlq.source", .read = read_dlq_source, .type = "header:NAME", .standard = "header:source" },
-	{ .key = "rejects", .read = read_word, AT(p.rejects), .type = "none, dlq, silent", .otherwise = "dlq where dlq is given, else none",
-	  .words = rejects_words },
+	{ .key = "rejects", .read = read_word, AT(p.rejects), .type = "none, dlq, silent",
+	  .otherwise = "dlq where dlq is given, else none", .words = rejects_words },
 	{ .key = "partitions.before", .read = read_partitions_before, .type = "list of integers", .otherwise = "none" },
-	{ .key = "copartitioned.with", .read = read_copartitioned, AT(copartitioned), .type = "list of topics", .otherwise = "none" },
+	{ .key = "copartitioned.with", .read = read_copartitioned, AT(copartitioned), .type = "list of topics",
+	  .otherwise = "none" },
 	{ .key = "kafka", .read = read_kafka, AT(p.kafka), .type = "mapping", .otherwise = "none" },
 	{ .key = "redis", .read = read_redis, AT(redis), .type = "mapping, or none", .otherwise = "the general one" },
 };
@@ -197,7 +219,8 @@ static int read_pipeline(const struct reader *r, const struct node_entry *entry,
 	char *where;
 	int status;
 
-	*pipeline = (struct pipeline_draft){ .p.name = xstrdup(key->text), .p.line = key->line, .p.expires_ms = UNKNOWN };
+	*pipeline =
+		(struct pipeline_draft){ .p.name = xstrdup(key->text), .p.line = key->line, .p.expires_ms = UNKNOWN };
 	pipeline->node = entry->value;
 	redis_part_free(&pipeline->redis);
 	for (const char *c = key->text; *c || c == key->text; c++) {

@@ -1,6 +1,7 @@
 /*
- * config_read: how a mapping of the file becomes a struct. A section is a table of keys; each key has a reader, a type and a standard value
- * in the words of docs/config.md. The standard value is read by the same reader as one from the file, so the three cannot drift apart.
+ * config_read: how a mapping of the file becomes a struct. A section is a table of keys; each key has a reader, a
+ * type and a standard value in the words of docs/config.md. The standard value is read by the same reader as one
+ * from the file, so the three cannot drift apart.
  */
 #ifndef INGEST_CONFIG_READ_H
 #define INGEST_CONFIG_READ_H
@@ -94,7 +95,10 @@ const char *value_text(const struct reader *r, const struct rule *rule, const st
 /* Whether text is what Kafka takes as a topic's name. */
 bool topic_name_valid(const char *text);
 
-/* What file:PATH stands for; path is relative to the config's folder. NULL with *why filled in words that name the path alone. */
+/*
+ * What file:PATH stands for; path is relative to the config's folder. NULL with *why filled in words that name the
+ * path alone.
+ */
 char *secret_from_file(const struct reader *r, const char *path, struct trouble *why);
 
 /* A whole file of at most limit bytes, with a NUL behind it. NULL with t filled; the caller frees. */
@@ -103,7 +107,7 @@ char *read_whole_file(const char *path, size_t limit, size_t *size, struct troub
 /* Decimal digits, no leading zero, with a minus or not. */
 bool parse_number(const char *text, int64_t *number);
 
-/* --- kafka (config_kafka.c) ----------------------------------------------------------------------------------------- */
+/* --- kafka (config_kafka.c) --------------------------------------------------------------------------------------- */
 
 /* Appends the properties of a mapping to into, a struct properties at rule->offset. */
 read_value read_kafka;
@@ -114,7 +118,7 @@ const char *properties_get(const struct properties *properties, const char *name
 /* Appends those of -F, then those of -X. */
 int properties_override(struct properties *properties, const struct reader *r);
 
-/* --- redis (config_redis.c, redis_url.c) ---------------------------------------------------------------------------- */
+/* --- redis (config_redis.c, redis_url.c) -------------------------------------------------------------------------- */
 
 struct redis_url {
 	bool given, tls;
@@ -141,14 +145,14 @@ read_value read_redis;
 void redis_part_free(struct redis_part *part);
 
 /*
- * Puts together the general section, the holder's own, and the command line (cli, parsed from -u; not given: none). 1 with out filled; 0 where
- * the holder has no Redis; -1.
+ * Puts together the general section, the holder's own, and the command line (cli, parsed from -u; not given: none).
+ * 1 with out filled; 0 where the holder has no Redis; -1.
  */
-int redis_resolve(const struct reader *r, const struct redis_part *general, const struct redis_part *own, const struct redis_url *cli,
-		  struct redis_config *out);
+int redis_resolve(const struct reader *r, const struct redis_part *general, const struct redis_part *own,
+		  const struct redis_url *cli, struct redis_config *out);
 void redis_config_free(struct redis_config *redis);
 
-/* --- drafts --------------------------------------------------------------------------------------------------------- */
+/* --- drafts ------------------------------------------------------------------------------------------------------- */
 
 struct pipeline_draft {
 	struct pipeline_config p; /* first: becomes the config's */

@@ -1,4 +1,7 @@
-/* config_redis: the redis sections, and how the general one, a pipeline's own and the command line become one address. */
+/*
+ * config_redis: the redis sections, and how the general one, a pipeline's own and the command line become one
+ * address.
+ */
 #include "ingest/config_read.h"
 
 #include <stdlib.h>
@@ -29,14 +32,16 @@ static int read_url(const struct reader *r, const struct rule *rule, const struc
 }
 
 static const struct rule rules[] = {
-	{ .key = "url", .read = read_url, .type = "redis://, rediss:// or unix:// address, or file:PATH", .otherwise = "none" },
-	{ .key = "user", .read = read_text_or_none, .offset = offsetof(struct redis_part, user), .type = "text", .otherwise = "none" },
-	{ .key = "password", .read = read_secret, .offset = offsetof(struct redis_part, password), .type = "text or file:PATH",
+	{ .key = "url", .read = read_url, .type = "redis://, rediss:// or unix:// address, or file:PATH",
 	  .otherwise = "none" },
-	{ .key = "db", .read = read_number, .offset = offsetof(struct redis_part, db), .type = "integer", .otherwise = "0",
-	  .most = INT32_MAX },
-	{ .key = "rate", .read = read_number, .offset = offsetof(struct redis_part, rate), .type = "integer", .otherwise = "50000",
-	  .most = 1000000000 },
+	{ .key = "user", .read = read_text_or_none, .offset = offsetof(struct redis_part, user), .type = "text",
+	  .otherwise = "none" },
+	{ .key = "password", .read = read_secret, .offset = offsetof(struct redis_part, password),
+	  .type = "text or file:PATH", .otherwise = "none" },
+	{ .key = "db", .read = read_number, .offset = offsetof(struct redis_part, db), .type = "integer",
+	  .otherwise = "0", .most = INT32_MAX },
+	{ .key = "rate", .read = read_number, .offset = offsetof(struct redis_part, rate), .type = "integer",
+	  .otherwise = "50000", .most = 1000000000 },
 };
 
 const struct section config_redis_section = { "redis", rules, sizeof(rules) / sizeof(rules[0]) };
@@ -87,7 +92,7 @@ void redis_part_free(struct redis_part *part)
 	*part = (struct redis_part){ .url.db = -1, .db = UNKNOWN, .rate = UNKNOWN };
 }
 
-/* --- one out of three ----------------------------------------------------------------------------------------------- */
+/* --- one out of three --------------------------------------------------------------------------------------------- */
 
 /* What counts, the strongest first. */
 struct layers {
@@ -131,7 +136,8 @@ static char *address(const struct redis_config *redis)
 	return xprintf(strchr(redis->host, ':') ? "[%s]:%d/%d" : "%s:%d/%d", redis->host, redis->port, redis->db);
 }
 
-static void fill(const struct reader *r, const struct layers *layers, const struct redis_url *url, struct redis_config *out)
+static void fill(const struct reader *r, const struct layers *layers, const struct redis_url *url,
+		 struct redis_config *out)
 {
 	const char *auth = r->overrides->redis_auth;
 
@@ -145,8 +151,8 @@ static void fill(const struct reader *r, const struct layers *layers, const stru
 	out->address = address(out);
 }
 
-int redis_resolve(const struct reader *r, const struct redis_part *general, const struct redis_part *own, const struct redis_url *cli,
-		  struct redis_config *out)
+int redis_resolve(const struct reader *r, const struct redis_part *general, const struct redis_part *own,
+		  const struct redis_url *cli, struct redis_config *out)
 {
 	const struct redis_part command = { .given = cli->given, .url = *cli, .db = UNKNOWN, .rate = UNKNOWN };
 	struct layers layers = { .part = { &command, own, general } };
@@ -160,7 +166,8 @@ int redis_resolve(const struct reader *r, const struct redis_part *general, cons
 	if (!url->given)
 		url = own->url.given ? &own->url : &general->url;
 	if (!url->given)
-		return reader_bad(r, own->given ? own->line : general->line, "redis has no url; valid: url: redis://HOST:PORT, or redis: none");
+		return reader_bad(r, own->given ? own->line : general->line,
+				  "redis has no url; valid: url: redis://HOST:PORT, or redis: none");
 	if (r->overrides->redis_rate != UNKNOWN)
 		rate = r->overrides->redis_rate;
 	fill(r, &layers, url, out);

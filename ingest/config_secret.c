@@ -10,7 +10,7 @@
 
 enum { SECRET_MAX = 65536 };
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static int read_rest(FILE *file, size_t limit, struct buffer *out)
 {
@@ -65,7 +65,7 @@ char *secret_from_file(const struct reader *r, const char *path, struct trouble 
 	return text;
 }
 
-/* --- environment ---------------------------------------------------------------------------------------------------- */
+/* --- environment -------------------------------------------------------------------------------------------------- */
 
 static size_t name_length(const char *text)
 {
@@ -82,7 +82,10 @@ static size_t expand_variable(const struct reader *r, const struct node *node, c
 	char name[256];
 
 	if (!length || length >= sizeof(name) || text[length + 2] != '}') {
-		reader_bad(r, node->line, "'${' begins no ${NAME}; valid: letters, digits and _ between the braces, or $${ for a literal ${");
+		reader_bad(
+			r, node->line,
+			"'${' begins no ${NAME}; valid: letters, digits and _ between the braces, or $${ for a "
+			"literal ${");
 		return 0;
 	}
 	memcpy(name, text + 2, length);

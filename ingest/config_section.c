@@ -50,7 +50,7 @@ int reader_bad_value(const struct reader *r, const struct rule *rule, const stru
 	return reader_bad(r, value->line, "%s: %s: %s", rule->key, shown, words);
 }
 
-/* --- unknown keys --------------------------------------------------------------------------------------------------- */
+/* --- unknown keys ------------------------------------------------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b)
 {
@@ -109,13 +109,14 @@ static int unknown_key(const struct reader *r, const struct section *section, co
 		buffer_add(&valid, section->rules[i].key, strlen(section->rules[i].key));
 	}
 	buffer_add(&valid, "", 1);
-	trouble_set(r->t, "%s:%d: unknown key %s %s%s;%s%s%s valid: %s", r->name, key->line, shown, r->where ? "in " : "at the top level",
-		    r->where ? r->where : "", near ? " did you mean '" : "", near ? near : "", near ? "'?" : "", valid.data);
+	trouble_set(r->t, "%s:%d: unknown key %s %s%s;%s%s%s valid: %s", r->name, key->line, shown,
+		    r->where ? "in " : "at the top level", r->where ? r->where : "", near ? " did you mean '" : "",
+		    near ? near : "", near ? "'?" : "", valid.data);
 	buffer_release(&valid);
 	return -1;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static const struct rule *find_rule(const struct section *section, const char *key)
 {
@@ -164,8 +165,8 @@ int section_read(const struct reader *r, const struct section *section, const st
 
 bool config_key_at(size_t i, struct config_key *key)
 {
-	static const struct section *const sections[] = { &config_top_section, &config_redis_section, &config_pipeline_section,
-							  &config_stream_section };
+	static const struct section *const sections[] = { &config_top_section, &config_redis_section,
+							  &config_pipeline_section, &config_stream_section };
 
 	for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); i -= sections[s++]->count) {
 		const struct rule *rule;

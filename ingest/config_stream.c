@@ -11,8 +11,10 @@
 static const struct rule rules[] = {
 	{ .key = "key", .read = read_text, AT(s.key), .type = "text", .otherwise = "the stream's name" },
 	{ .key = "group", .read = read_text, AT(s.group), .type = "glob", .standard = "*" },
-	{ .key = "idle", .read = read_duration, AT(s.idle_ms), .type = "duration", .standard = "10m", .least = 1, .most = INT64_MAX },
-	{ .key = "deliveries", .read = read_number, AT(s.deliveries), .type = "integer", .standard = "3", .least = 1, .most = INT32_MAX },
+	{ .key = "idle", .read = read_duration, AT(s.idle_ms), .type = "duration", .standard = "10m", .least = 1,
+	  .most = INT64_MAX },
+	{ .key = "deliveries", .read = read_number, AT(s.deliveries), .type = "integer", .standard = "3", .least = 1,
+	  .most = INT32_MAX },
 	{ .key = "dlq", .read = read_text_or_none, AT(s.dlq), .type = "text", .otherwise = "none" },
 	{ .key = "redis", .read = read_redis, AT(redis), .type = "mapping", .otherwise = "the general one" },
 };

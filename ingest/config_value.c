@@ -15,7 +15,7 @@ void *rule_member(const struct rule *rule, void *into)
 	return (char *)into + rule->offset;
 }
 
-/* --- text ----------------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 /* Whether nothing is the value, so that the key stands for "none". */
 static bool is_nothing(const struct node *value)
@@ -42,7 +42,10 @@ const char *value_text(const struct reader *r, const struct rule *rule, const st
 		reader_bad(r, value->line, "%s: a control character in the text", rule->key);
 	else
 		reader_bad(r, value->line, "%s: %s; valid: %s", rule->key,
-			   value->kind == NODE_LIST ? "a list" : value->kind == NODE_MAP ? "a mapping" : "nothing", rule->type);
+			   value->kind == NODE_LIST  ? "a list"
+			   : value->kind == NODE_MAP ? "a mapping"
+						     : "nothing",
+			   rule->type);
 	return NULL;
 }
 
@@ -107,7 +110,7 @@ int read_template(const struct reader *r, const struct rule *rule, const struct 
 	return 0;
 }
 
-/* --- numbers, switches, words --------------------------------------------------------------------------------------- */
+/* --- numbers, switches, words ------------------------------------------------------------------------------------- */
 
 bool parse_number(const char *text, int64_t *number)
 {
@@ -138,7 +141,8 @@ int read_number(const struct reader *r, const struct rule *rule, const struct no
 		*out = number;
 		return 0;
 	}
-	snprintf(words, sizeof(words), "valid: an integer in plain digits from %" PRId64 " to %" PRId64, rule->least, rule->most);
+	snprintf(words, sizeof(words), "valid: an integer in plain digits from %" PRId64 " to %" PRId64, rule->least,
+		 rule->most);
 	return reader_bad_value(r, rule, value, words);
 }
 
@@ -152,7 +156,8 @@ int read_duration(const struct reader *r, const struct rule *rule, const struct 
 	if (!config_duration(value->text, &ms))
 		return reader_bad_value(r, rule, value, "valid: " CONFIG_DURATION_WORDS);
 	if (ms < rule->least || ms > rule->most) {
-		snprintf(words, sizeof(words), "valid: %" PRId64 " ms to %" PRId64 " days", rule->least, rule->most / 86400000);
+		snprintf(words, sizeof(words), "valid: %" PRId64 " ms to %" PRId64 " days", rule->least,
+			 rule->most / 86400000);
 		return reader_bad_value(r, rule, value, words);
 	}
 	*out = ms;
@@ -170,8 +175,9 @@ static bool among(const char *text, const char *const *words, size_t *at)
 
 int read_switch(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
 {
-	static const char *const words[] = { "no", "yes", "false", "true", "off", "on", "No", "Yes", "False", "True", "Off", "On",
-					     "NO", "YES", "FALSE", "TRUE", "OFF", "ON", NULL };
+	static const char *const words[] = { "no",    "yes",   "false", "true", "off", "on", "No",
+					     "Yes",   "False", "True",	"Off",	"On",  "NO", "YES",
+					     "FALSE", "TRUE",  "OFF",	"ON",	NULL };
 	bool *out = rule_member(rule, into);
 	size_t at;
 
@@ -203,7 +209,7 @@ int read_word(const struct reader *r, const struct rule *rule, const struct node
 	return reader_bad_value(r, rule, value, words);
 }
 
-/* --- topics --------------------------------------------------------------------------------------------------------- */
+/* --- topics ------------------------------------------------------------------------------------------------------- */
 
 void names_free(struct names *names)
 {
@@ -227,7 +233,8 @@ bool topic_name_valid(const char *text)
 	static const char valid[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(text);
 
-	return length && length <= TOPIC_MAX && strspn(text, valid) == length && strcmp(text, ".") && strcmp(text, "..");
+	return length && length <= TOPIC_MAX && strspn(text, valid) == length && strcmp(text, ".") &&
+	       strcmp(text, "..");
 }
 
 static int add_topic(const struct reader *r, const struct rule *rule, const struct node *value, struct names *names)
@@ -237,7 +244,9 @@ static int add_topic(const struct reader *r, const struct rule *rule, const stru
 	if (!text)
 		return -1;
 	if (text[0] != '^' && !topic_name_valid(text))
-		return reader_bad_value(r, rule, value, "no topic's name; valid: at most 249 of a-z A-Z 0-9 . _ -, or ^ and a regular expression");
+		return reader_bad_value(
+			r, rule, value,
+			"no topic's name; valid: at most 249 of a-z A-Z 0-9 . _ -, or ^ and a regular expression");
 	if (names_have(names, text))
 		return reader_bad_value(r, rule, value, "listed twice");
 	names->items = xgrow(names->items, names->count + 1, sizeof(*names->items));

@@ -8,7 +8,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* --- durations ------------------------------------------------------------------------------------------------------ */
+/* --- durations ---------------------------------------------------------------------------------------------------- */
 
 static const struct unit {
 	const char *name;
@@ -39,13 +39,15 @@ int config_duration(const char *text, int64_t *ms)
 		if (!is_digit(*text))
 			return 0;
 		for (; is_digit(*text); text++) {
-			if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *text - '0', &number))
+			if (__builtin_mul_overflow(number, 10, &number) ||
+			    __builtin_add_overflow(number, *text - '0', &number))
 				return 0;
 		}
 		unit = unit_at(text);
 		if (unit < least || unit >= UNIT_COUNT) /* each unit once, the larger first */
 			return 0;
-		if (__builtin_mul_overflow(number, units[unit].ms, &part) || __builtin_add_overflow(total, part, &total))
+		if (__builtin_mul_overflow(number, units[unit].ms, &part) ||
+		    __builtin_add_overflow(total, part, &total))
 			return 0;
 		text += strlen(units[unit].name);
 		least = unit + 1;
@@ -54,7 +56,7 @@ int config_duration(const char *text, int64_t *ms)
 	return 1;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------- */
+/* --- times -------------------------------------------------------------------------------------------------------- */
 
 /* Reads width digits. -1 where they are none. Moves *text behind them. */
 static int digits(const char **text, int width)
@@ -77,7 +79,10 @@ static bool skip(const char **text, const char *valid)
 	return true;
 }
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar: whole 400-year eras, then days of a year that begins in March. */
+/*
+ * Days from 1970-01-01 to a date of the Gregorian calendar: whole 400-year eras, then days of a year that begins in
+ * March.
+ */
 static int64_t days_of(int year, int month, int day)
 {
 	int64_t y = month > 2 ? year : year - 1;

@@ -1,4 +1,7 @@
-/* config_yaml: libyaml's events become nodes. libyaml is asked for events and not for a document, which would lose repeated keys. */
+/*
+ * config_yaml: libyaml's events become nodes. libyaml is asked for events and not for a document, which would lose
+ * repeated keys.
+ */
 #include "ingest/config_yaml.h"
 
 #include <stdint.h>
@@ -64,7 +67,7 @@ static struct node *new_node(struct builder *b, enum node_kind kind)
 	return node;
 }
 
-/* --- anchors -------------------------------------------------------------------------------------------------------- */
+/* --- anchors ------------------------------------------------------------------------------------------------------ */
 
 static size_t open_anchor(struct builder *b, const yaml_char_t *name)
 {
@@ -89,7 +92,7 @@ static struct node *follow_alias(struct builder *b)
 	return NULL;
 }
 
-/* --- scalars and lists ---------------------------------------------------------------------------------------------- */
+/* --- scalars and lists -------------------------------------------------------------------------------------------- */
 
 static bool is_null(const char *text)
 {
@@ -142,7 +145,7 @@ static struct node *build_list(struct builder *b, int depth)
 	}
 }
 
-/* --- mappings ------------------------------------------------------------------------------------------------------- */
+/* --- mappings ----------------------------------------------------------------------------------------------------- */
 
 static void add_entry(struct node *map, const struct node *key, struct node *value)
 {
@@ -197,8 +200,8 @@ static struct node *build_key(struct builder *b, const struct node *map)
 			first = map->entries[i].key;
 	}
 	if (first) {
-		trouble_set(b->t, "%s:%d: key '%.100s' is given a second time; the first is in line %d", b->name, key->line, key->text,
-			    first->line);
+		trouble_set(b->t, "%s:%d: key '%.100s' is given a second time; the first is in line %d", b->name,
+			    key->line, key->text, first->line);
 		return NULL;
 	}
 	return key;
@@ -224,7 +227,8 @@ static struct node *build_map(struct builder *b, int depth)
 			return NULL;
 		is_merge = key->plain && !strcmp(key->text, "<<");
 		if (is_merge && merged) {
-			trouble_set(b->t, "%s:%d: key '<<' is given a second time; a list merges several", b->name, key->line);
+			trouble_set(b->t, "%s:%d: key '<<' is given a second time; a list merges several", b->name,
+				    key->line);
 			return NULL;
 		}
 		if (is_merge)
@@ -234,7 +238,7 @@ static struct node *build_map(struct builder *b, int depth)
 	}
 }
 
-/* --- documents ------------------------------------------------------------------------------------------------------ */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
 /* Anchor and tag of the current event; *tag is NULL where the event has no tag. */
 static const yaml_char_t *anchor_of(const yaml_event_t *e, const yaml_char_t **tag)

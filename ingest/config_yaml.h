@@ -1,8 +1,9 @@
 /*
  * config_yaml: one YAML document as a tree of typed nodes that know where they stand, over libyaml.
  *
- * Anchors and aliases share nodes; "<<" merges mappings as YAML 1.1 does. Refused, with file:line: tags, a second document, repeated keys,
- * keys that are no text, NUL characters, aliases into themselves, more than YAML_DEPTH_MAX levels or YAML_NODES_MAX nodes.
+ * Anchors and aliases share nodes; "<<" merges mappings as YAML 1.1 does. Refused, with file:line: tags, a second
+ * document, repeated keys, keys that are no text, NUL characters, aliases into themselves, more than YAML_DEPTH_MAX
+ * levels or YAML_NODES_MAX nodes.
  */
 #ifndef INGEST_CONFIG_YAML_H
 #define INGEST_CONFIG_YAML_H
@@ -34,7 +35,7 @@ struct node {
 	bool plain;                 /* text without quotes */
 	bool is_key;
 	char *text;                 /* of NODE_TEXT and NODE_NULL */
-	char *written;              /* what the file says, where text is what that stands for (an environment variable); else NULL */
+	char *written; /* what the file says, where text is what that stands for (an environment variable); else NULL */
 	size_t count;               /* items or entries */
 	struct node **items;        /* of NODE_LIST */
 	struct node_entry *entries; /* of NODE_MAP */

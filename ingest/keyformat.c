@@ -17,7 +17,7 @@ static int copy(const uint8_t *in, size_t size, struct buffer *out)
 	return 1;
 }
 
-/* --- int32, int64 --------------------------------------------------------------------------------------------------- */
+/* --- int32, int64 ------------------------------------------------------------------------------------------------- */
 
 static int render_int(const uint8_t *in, size_t size, size_t width, struct buffer *out)
 {
@@ -29,7 +29,8 @@ static int render_int(const uint8_t *in, size_t size, size_t width, struct buffe
 		return 0;
 	for (size_t i = 0; i < width; i++)
 		bits = bits << 8 | in[i];
-	length = snprintf(text, sizeof(text), "%" PRId64, width == 4 ? (int64_t)(int32_t)(uint32_t)bits : (int64_t)bits);
+	length =
+		snprintf(text, sizeof(text), "%" PRId64, width == 4 ? (int64_t)(int32_t)(uint32_t)bits : (int64_t)bits);
 	buffer_add(out, text, (size_t)length);
 	return 1;
 }
@@ -80,7 +81,7 @@ static int parse_int64(const uint8_t *in, size_t size, struct buffer *out)
 	return parse_int(in, size, 8, out);
 }
 
-/* --- hex, uuid ------------------------------------------------------------------------------------------------------ */
+/* --- hex, uuid ---------------------------------------------------------------------------------------------------- */
 
 static void add_hex(uint8_t byte, struct buffer *out)
 {
@@ -153,7 +154,7 @@ static int parse_uuid(const uint8_t *in, size_t size, struct buffer *out)
 	return 1;
 }
 
-/* --- base64 --------------------------------------------------------------------------------------------------------- */
+/* --- base64 ------------------------------------------------------------------------------------------------------- */
 
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -161,7 +162,8 @@ static int render_base64(const uint8_t *in, size_t size, struct buffer *out)
 {
 	for (size_t at = 0; at < size; at += 3) {
 		size_t n = size - at < 3 ? size - at : 3;
-		uint32_t bits = (uint32_t)in[at] << 16 | (n > 1 ? (uint32_t)in[at + 1] << 8 : 0) | (n > 2 ? in[at + 2] : 0);
+		uint32_t bits =
+			(uint32_t)in[at] << 16 | (n > 1 ? (uint32_t)in[at + 1] << 8 : 0) | (n > 2 ? in[at + 2] : 0);
 		char text[4] = "====";
 
 		for (size_t i = 0; i <= n; i++)
@@ -211,13 +213,16 @@ static int parse_base64(const uint8_t *in, size_t size, struct buffer *out)
 	return 1;
 }
 
-/* --- json ----------------------------------------------------------------------------------------------------------- */
+/* --- json --------------------------------------------------------------------------------------------------------- */
 
 /* The characters that have an escape of two, and the letters of those. */
 static const char json_plain[] = "\"\\\b\f\n\r\t";
 static const char json_letter[] = "\"\\bfnrt";
 
-/* A text becomes a JSON string as RFC 8785 writes it: quotes, backslashes and controls are escaped, in the shortest way, nothing else. */
+/*
+ * A text becomes a JSON string as RFC 8785 writes it: quotes, backslashes and controls are escaped, in the shortest
+ * way, nothing else.
+ */
 static int parse_json(const uint8_t *in, size_t size, struct buffer *out)
 {
 	if (!utf8_valid(in, size))
@@ -278,7 +283,7 @@ static int render_json(const uint8_t *in, size_t size, struct buffer *out)
 	return 1;
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------ */
+/* --- all ---------------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	convert *render, *parse;

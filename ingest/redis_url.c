@@ -4,7 +4,8 @@
  *     redis://[[USER]:PASSWORD@]HOST[:PORT][/DB][?db=DB]     rediss:// likewise, over TLS
  *     unix://[[USER]:PASSWORD@]/PATH[?db=DB]
  *
- * USER, PASSWORD, HOST and PATH are percent-decoded. No words show any part of a URL, because any part may be a secret in the wrong place.
+ * USER, PASSWORD, HOST and PATH are percent-decoded. No words show any part of a URL, because any part may be a
+ * secret in the wrong place.
  */
 #include "ingest/config_read.h"
 
@@ -13,8 +14,9 @@
 
 #include "sql/mem.h"
 
-static const char url_words[] = "valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; "
-				"%40 for an @ in a password";
+static const char url_words[] =
+	"valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; "
+	"%40 for an @ in a password";
 
 static int bad(struct trouble *t, const char *words)
 {
@@ -103,7 +105,8 @@ static int cut_user(char **text, struct redis_url *url, struct trouble *t)
 	if (strchr(at + 1, '@') || memchr(*text, '/', (size_t)(at - *text)))
 		return bad(t, "a second @, or a slash before it: in a password write %40 and %2F");
 	if (!colon || colon > at)
-		return bad(t, "a user or a password stands before the @, and which one it is the URL does not say: write user:password@ or :password@");
+		return bad(t, "a user or a password stands before the @, and which one it is the URL does not say: "
+			      "write user:password@ or :password@");
 	url->user = decode_or_none(*text, (size_t)(colon - *text), &ok);
 	url->password = decode_or_none(colon + 1, (size_t)(at - colon - 1), &ok);
 	*text = at + 1;
@@ -179,7 +182,9 @@ int redis_url_parse(const char *text, struct redis_url *url, struct trouble *t)
 		const char *scheme;
 		int (*parse)(char *rest, struct redis_url *url, struct trouble *t);
 		bool tls;
-	} schemes[] = { { "redis://", parse_tcp, false }, { "rediss://", parse_tcp, true }, { "unix://", parse_unix, false } };
+	} schemes[] = { { "redis://", parse_tcp, false },
+			{ "rediss://", parse_tcp, true },
+			{ "unix://", parse_unix, false } };
 
 	redis_url_free(url);
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {

@@ -23,7 +23,7 @@ struct key_template {
 	size_t count;
 };
 
-/* --- buffers -------------------------------------------------------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 void buffer_clear(struct buffer *b)
 {
@@ -59,7 +59,7 @@ const char *key_format_word(enum key_format format)
 	return words[format];
 }
 
-/* --- compiling ------------------------------------------------------------------------------------------------------ */
+/* --- compiling ---------------------------------------------------------------------------------------------------- */
 
 static bool has(const struct key_template *template, enum part_kind kind)
 {
@@ -117,8 +117,11 @@ static size_t compile_at(struct key_template *template, const char *text, size_t
 	}
 	length = c == '{' ? mark_at(text + at, &kind) : 0;
 	if (!length) {
-		trouble_set(t, "at character %zu: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces",
-			    at + 1);
+		trouble_set(
+			t,
+			"at character %zu: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and "
+			"}} for braces",
+			at + 1);
 		return 0;
 	}
 	if (kind == PART_KEY && has(template, PART_KEY)) {
@@ -185,7 +188,7 @@ bool template_has_partition(const struct key_template *template)
 	return has(template, PART_PARTITION);
 }
 
-/* --- prefix and glob ------------------------------------------------------------------------------------------------ */
+/* --- prefix and glob ---------------------------------------------------------------------------------------------- */
 
 /* A run of bytes that somebody else owns. */
 struct bytes {
@@ -250,17 +253,18 @@ char *template_match(const struct key_template *template, const char *topic, siz
 	return take(&out, size);
 }
 
-/* --- rendering and parsing ------------------------------------------------------------------------------------------ */
+/* --- rendering and parsing ---------------------------------------------------------------------------------------- */
 
-int template_render(const struct key_template *template, enum key_format format, const char *topic, const void *key, size_t key_size,
-		    struct buffer *out)
+int template_render(const struct key_template *template, enum key_format format, const char *topic, const void *key,
+		    size_t key_size, struct buffer *out)
 {
 	buffer_clear(out);
 	for (size_t i = 0; i < template->count; i++) {
 		const struct part *part = &template->parts[i];
 		struct bytes b;
 
-		if (part->kind == PART_PARTITION || (part->kind == PART_KEY && !keyformat_render(format, key, key_size, out)))
+		if (part->kind == PART_PARTITION ||
+		    (part->kind == PART_KEY && !keyformat_render(format, key, key_size, out)))
 			return 0;
 		if (part->kind == PART_KEY)
 			continue;
@@ -270,7 +274,8 @@ int template_render(const struct key_template *template, enum key_format format,
 	return 1;
 }
 
-void template_render_partition(const struct key_template *template, const char *topic, int32_t partition, struct buffer *out)
+void template_render_partition(const struct key_template *template, const char *topic, int32_t partition,
+			       struct buffer *out)
 {
 	char number[16];
 	int length = snprintf(number, sizeof(number), "%d", (int)partition);
@@ -288,8 +293,8 @@ void template_render_partition(const struct key_template *template, const char *
 	}
 }
 
-int template_parse(const struct key_template *template, enum key_format format, const char *topic, const void *redis_key,
-		   size_t redis_key_size, struct buffer *out)
+int template_parse(const struct key_template *template, enum key_format format, const char *topic,
+		   const void *redis_key, size_t redis_key_size, struct buffer *out)
 {
 	const uint8_t *text = redis_key;
 	size_t first = 0, last = template->count, at = 0, end = redis_key_size;

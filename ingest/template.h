@@ -1,5 +1,6 @@
 /*
- * template: record key <-> Redis key. A template is literal text with marks: {key}, {topic}, {partition}; {{ and }} are literal braces.
+ * template: record key <-> Redis key. A template is literal text with marks: {key}, {topic}, {partition}; {{ and }}
+ * are literal braces.
  *
  *     key: "state:{key}"            user-42        <->  state:user-42
  *     key: "state:{{{topic}}}:{key}"               ->   state:{orders}:user-42
@@ -11,11 +12,11 @@
  *     uuid     16 bytes  <->  36 lower-case characters
  *     hex      bytes  <->  lower-case hexadecimal
  *     base64   bytes  <->  RFC 4648 with padding; the bits that padding leaves over are 0
- *     json     a JSON string  <->  its content: "42" (four bytes) <-> 42. The string must be written as RFC 8785 writes it: UTF-8, with \" \\
- *              \b \f \n \r \t and \u00xx (lower-case) for the other controls, and no other escape. A number or an object is no string: it
- *              is its own text, so raw is its format
- * Both ways are exact: a Redis key parses back to the one record key that renders to it, or does not parse. A record key that is not of the
- * format has no Redis key.
+ *     json     a JSON string  <->  its content: "42" (four bytes) <-> 42. The string must be written as RFC 8785
+ *              writes it: UTF-8, with \" \\ \b \f \n \r \t and \u00xx (lower-case) for the other controls, and no
+ *              other escape. A number or an object is no string: it is its own text, so raw is its format
+ * Both ways are exact: a Redis key parses back to the one record key that renders to it, or does not parse. A record
+ * key that is not of the format has no Redis key.
  */
 #ifndef INGEST_TEMPLATE_H
 #define INGEST_TEMPLATE_H
@@ -26,7 +27,9 @@
 
 #include "sql/trouble.h"
 
-#define KEY_FORMATS(X) X(RAW, "raw") X(INT32, "int32") X(INT64, "int64") X(UUID, "uuid") X(HEX, "hex") X(BASE64, "base64") X(JSON, "json")
+#define KEY_FORMATS(X)                                                          \
+	X(RAW, "raw") X(INT32, "int32") X(INT64, "int64") X(UUID, "uuid")       \
+	X(HEX, "hex") X(BASE64, "base64") X(JSON, "json")
 
 #define KEY_FORMAT_ENUM(name, word) KEY_FORMAT_##name,
 enum key_format { KEY_FORMATS(KEY_FORMAT_ENUM) KEY_FORMAT_COUNT };
@@ -46,8 +49,9 @@ void buffer_release(struct buffer *b);
 struct key_template;
 
 /*
- * Compiles text. NULL with t filled (position and what is valid) where it is empty or malformed, has {key} twice, or {key} and {partition}.
- * {topic} and {partition} may be repeated. Wherever a topic is asked for below, it may be NULL only if the template has no {topic}.
+ * Compiles text. NULL with t filled (position and what is valid) where it is empty or malformed, has {key} twice, or
+ * {key} and {partition}. {topic} and {partition} may be repeated. Wherever a topic is asked for below, it may be
+ * NULL only if the template has no {topic}.
  */
 struct key_template *template_new(const char *text, struct trouble *t);
 void template_free(struct key_template *template);
@@ -60,23 +64,28 @@ bool template_has_partition(const struct key_template *template);
 char *template_prefix(const struct key_template *template, const char *topic, size_t *size);
 
 /*
- * The whole template as a glob for SCAN MATCH: {key} and {partition} are '*', special characters of the rest escaped. Two templates have the
- * same glob if and only if they name the same Redis keys. The caller frees; a NUL ends it that size does not count.
+ * The whole template as a glob for SCAN MATCH: {key} and {partition} are '*', special characters of the rest
+ * escaped. Two templates have the same glob if and only if they name the same Redis keys. The caller frees; a NUL
+ * ends it that size does not count.
  */
 char *template_match(const struct key_template *template, const char *topic, size_t *size);
 
-/* Record key -> Redis key, into out (replaced). 1; 0 where the key has none in this format (int64 of 5 bytes), and out is junk. */
-int template_render(const struct key_template *template, enum key_format format, const char *topic, const void *key, size_t key_size,
-		    struct buffer *out);
+/*
+ * Record key -> Redis key, into out (replaced). 1; 0 where the key has none in this format (int64 of 5 bytes), and
+ * out is junk.
+ */
+int template_render(const struct key_template *template, enum key_format format, const char *topic, const void *key,
+		    size_t key_size, struct buffer *out);
 
 /* (topic, partition) -> Redis key of an epoch, into out (replaced). */
-void template_render_partition(const struct key_template *template, const char *topic, int32_t partition, struct buffer *out);
+void template_render_partition(const struct key_template *template, const char *topic, int32_t partition,
+			       struct buffer *out);
 
 /*
- * Redis key -> record key, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the format ("007" as int64),
- * and out is junk.
+ * Redis key -> record key, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the
+ * format ("007" as int64), and out is junk.
  */
-int template_parse(const struct key_template *template, enum key_format format, const char *topic, const void *redis_key,
-		   size_t redis_key_size, struct buffer *out);
+int template_parse(const struct key_template *template, enum key_format format, const char *topic,
+		   const void *redis_key, size_t redis_key_size, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Broken configurations: lines moved, doubled and dropped, bytes changed, pieces of YAML put anywhere. The parser must end with a config or
- * with words, and lose no memory. A fixed number of rounds from a fixed seed; an argument gives another number.
+ * Broken configurations: lines moved, doubled and dropped, bytes changed, pieces of YAML put anywhere. The parser
+ * must end with a config or with words, and lose no memory. A fixed number of rounds from a fixed seed; an argument
+ * gives another number.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,26 +15,114 @@ enum { ROUNDS = 20000, SIZE_LIMIT = 8192, CHANGES_MAX = 3 };
 static const char original[] =
 	"kafka: &k\n  bootstrap.servers: localhost:9092\n  sasl.password: ${SECRET}\n  enable.idempotence: yes\n"
 	"redis:\n  url: redis://u:p%40@[::1]:6379/0?db=0\n  rate: 50000\n"
-	"index: fencepost.db\nsample.keys: 1000000\nrecent: 1h30m\nmax.findings: 5\nfail.on: warning\nexpect.empty: no\n"
+	"index: fencepost.db\nsample.keys: 1000000\nrecent: 1h30m\nmax.findings: 5\nfail.on: warning\nexpect.empty: "
+	"no\n"
 	"pipelines:\n  orders: &o\n    topic: [orders, '^more']\n    group: g\n    from: 2026-03-01T02:30:00.25+01:00\n"
 	"    horizon: age:10m\n    isolation: read_committed\n    key: \"{{{topic}}}:{key}\"\n    key.format: int64\n"
-	"    epoch: \"epoch:{topic}:{partition}\"\n    field.offset: o\n    field.partition: p\n    field.value: v\n    state: last\n"
-	"    tombstones: delete\n    expires: 7d\n    dlq: orders-dlq\n    dlq.source: header:source\n    rejects: silent\n"
+	"    epoch: \"epoch:{topic}:{partition}\"\n    field.offset: o\n    field.partition: p\n    field.value: v\n "
+	"   state: last\n"
+	"    tombstones: delete\n    expires: 7d\n    dlq: orders-dlq\n    dlq.source: header:source\n    rejects: "
+	"silent\n"
 	"    partitions.before: [3, 6, 12]\n    copartitioned.with: [customers]\n    kafka: *k\n"
-	"  other:\n    <<: *o\n    topic: x\n    from: {0: 5, 1: 6}\n    redis: {url: 'unix:///run/r?db=2', password: x}\n"
+	"  other:\n    <<: *o\n    topic: x\n    from: {0: 5, 1: 6}\n    redis: {url: 'unix:///run/r?db=2', "
+	"password: x}\n"
 	"  third: {topic: y, group: g, redis: none, key: ~}\n"
 	"streams:\n  mail: {key: mail, group: '*', idle: 10m, deliveries: 3, dlq: 'x', redis: {db: 1}}\n";
 
-static const char *const pieces[] = { "{", "}", "[", "]", ": ", "- ", "&a ", "*a", "*o", "*k", "<<: *o\n", "<<: ", "!!str ", "---\n", "...\n",
-				      "\t", "\"", "'", "|\n", ">\n", "# ", "${", "${SECRET}", "${NONE}", "$${", "\\", "\\0", "\xff", "\xc3\xa9",
-				      "\n", "    ", "none", "~", "0", "-1", "9223372036854775808", "%40", "{key}", "{topic}", "@", "://", "?db=1",
-				      "file:/none/such", "? ", "[[[[[[[[[[[[[[[[[[[[" };
+static const char *const pieces[] = { "{",
+				      "}",
+				      "[",
+				      "]",
+				      ": ",
+				      "- ",
+				      "&a ",
+				      "*a",
+				      "*o",
+				      "*k",
+				      "<<: *o\n",
+				      "<<: ",
+				      "!!str ",
+				      "---\n",
+				      "...\n",
+				      "\t",
+				      "\"",
+				      "'",
+				      "|\n",
+				      ">\n",
+				      "# ",
+				      "${",
+				      "${SECRET}",
+				      "${NONE}",
+				      "$${",
+				      "\\",
+				      "\\0",
+				      "\xff",
+				      "\xc3\xa9",
+				      "\n",
+				      "    ",
+				      "none",
+				      "~",
+				      "0",
+				      "-1",
+				      "9223372036854775808",
+				      "%40",
+				      "{key}",
+				      "{topic}",
+				      "@",
+				      "://",
+				      "?db=1",
+				      "file:/none/such",
+				      "? ",
+				      "[[[[[[[[[[[[[[[[[[[[" };
 
-static const char *const values[] = { "", "~", "no", "yes", "0", "7", "-1", "99999999999999999999", "1h", "0s", "info", "silent", "dlq", "count",
-				      "committed", "latest", "beginning", "2026-02-30T00:00:00Z", "{0: 1}", "{}", "[]", "[a, b]", "[^a]", "^a",
-				      "'{key}'", "'x:{key}'", "'{topic}:{key}'", "'e:{partition}'", "'{topic}{partition}'", "base64", "json",
-				      "redis://h", "rediss://:p@h/1", "'unix:///s'", "'redis://a@h'", "*k", "*o", "[6, 3]", "[1, 2]", "none",
-				      "${SECRET}", "file:/none/such", "{url: 'redis://h'}", "{url: 5}", "header:x", "value", "o", "p" };
+static const char *const values[] = { "",
+				      "~",
+				      "no",
+				      "yes",
+				      "0",
+				      "7",
+				      "-1",
+				      "99999999999999999999",
+				      "1h",
+				      "0s",
+				      "info",
+				      "silent",
+				      "dlq",
+				      "count",
+				      "committed",
+				      "latest",
+				      "beginning",
+				      "2026-02-30T00:00:00Z",
+				      "{0: 1}",
+				      "{}",
+				      "[]",
+				      "[a, b]",
+				      "[^a]",
+				      "^a",
+				      "'{key}'",
+				      "'x:{key}'",
+				      "'{topic}:{key}'",
+				      "'e:{partition}'",
+				      "'{topic}{partition}'",
+				      "base64",
+				      "json",
+				      "redis://h",
+				      "rediss://:p@h/1",
+				      "'unix:///s'",
+				      "'redis://a@h'",
+				      "*k",
+				      "*o",
+				      "[6, 3]",
+				      "[1, 2]",
+				      "none",
+				      "${SECRET}",
+				      "file:/none/such",
+				      "{url: 'redis://h'}",
+				      "{url: 5}",
+				      "header:x",
+				      "value",
+				      "o",
+				      "p" };
 
 static uint64_t seed = 0xda3e39cb94b95bdb;
 
@@ -73,7 +162,8 @@ static void move_line(char *text, size_t *size)
 		from--;
 	while (to && text[to - 1] != '\n')
 		to--;
-	while (from + length < *size && length < sizeof(line) - 1 && (!length || text[from + length - 1] != '\n') && text[from + length])
+	while (from + length < *size && length < sizeof(line) - 1 && (!length || text[from + length - 1] != '\n') &&
+	       text[from + length])
 		length++;
 	memcpy(line, text + from, length);
 	line[length] = 0;
@@ -113,7 +203,8 @@ static void change(char *text, size_t *size)
 		replace(text, size, at, next(*size - at < 20 ? *size - at : 20), "");
 		break;
 	case 3:
-		replace(text, size, at, next(2) ? 0 : next(*size - at < 8 ? *size - at : 8), pieces[next(sizeof(pieces) / sizeof(pieces[0]))]);
+		replace(text, size, at, next(2) ? 0 : next(*size - at < 8 ? *size - at : 8),
+			pieces[next(sizeof(pieces) / sizeof(pieces[0]))]);
 		break;
 	default:
 		change_value(text, size);
@@ -123,14 +214,17 @@ static void change(char *text, size_t *size)
 /* Whether the bytes make a config. */
 static bool passes(const char *text, size_t size)
 {
-	struct config_overrides overrides = { .redis_rate = UNKNOWN, .env = env, .redis_url = next(8) ? NULL : "redis://:x@c" };
+	struct config_overrides overrides = { .redis_rate = UNKNOWN,
+					      .env = env,
+					      .redis_url = next(8) ? NULL : "redis://:x@c" };
 	char *exact = xmemdup(text, size); /* so that a byte read beyond it is noticed */
 	struct config_text file = { .path = "fencepost.yaml", .bytes = exact, .size = size };
 	struct trouble t = { "" };
 	struct config *config;
 	int status = config_parse(&file, &overrides, &config, &t);
 
-	if ((status < 0) != !config || (status < 0) != !!t.text[0] || (config && !config->pipeline_count && !config->stream_count)) {
+	if ((status < 0) != !config || (status < 0) != !!t.text[0] ||
+	    (config && !config->pipeline_count && !config->stream_count)) {
 		fprintf(stderr, "fuzz_config: status %d, words '%s':\n%.*s\n", status, t.text, (int)size, text);
 		abort();
 	}

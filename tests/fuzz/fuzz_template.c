@@ -1,6 +1,7 @@
 /*
- * Random templates, topics and keys: whatever compiles must map record keys to Redis keys and back without loss, and what it says of
- * prefixes and globs must hold. A fixed number of rounds from a fixed seed; an argument gives another number.
+ * Random templates, topics and keys: whatever compiles must map record keys to Redis keys and back without loss, and
+ * what it says of prefixes and globs must hold. A fixed number of rounds from a fixed seed; an argument gives
+ * another number.
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -32,8 +33,8 @@ static void need(bool holds, const char *claim, const char *text)
 /* Pieces of templates, well formed or not. */
 static void random_text(char *out)
 {
-	static const char *const pieces[] = { "{key}", "{topic}", "{partition}", "{{", "}}", "{", "}", "s", ":", "*", "[a]", "\\", "?", "\x80",
-					      "key", "{ke" };
+	static const char *const pieces[] = { "{key}", "{topic}", "{partition}", "{{", "}}", "{",    "}",   "s",
+					      ":",     "*",	  "[a]",	 "\\", "?",  "\x80", "key", "{ke" };
 	size_t count = next(7);
 
 	out[0] = 0;
@@ -64,7 +65,8 @@ static void check_globs(const struct key_template *t, const char *topic, const s
 	char *prefix = template_prefix(t, topic, &prefix_size), *match = template_match(t, topic, &match_size);
 	const char *text = template_text(t);
 
-	need(prefix_size <= redis->size && (!prefix_size || !memcmp(prefix, redis->data, prefix_size)), "the prefix begins the key", text);
+	need(prefix_size <= redis->size && (!prefix_size || !memcmp(prefix, redis->data, prefix_size)),
+	     "the prefix begins the key", text);
 	need(strlen(match) == match_size, "the glob has no NUL", text);
 	if (!memchr(redis->data, 0, redis->size - 1))
 		need(!fnmatch(match, (char *)redis->data, 0), "the glob fits the key", text);

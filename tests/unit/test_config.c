@@ -55,7 +55,7 @@ static const char *property(const struct pipeline_config *p, const char *name)
 	return NULL;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
 static void test_standards(void **state)
 {
@@ -230,10 +230,30 @@ static void test_durations(void **state)
 	static const struct {
 		const char *text;
 		int64_t ms;
-	} good[] = { { "10m", 600000 }, { "36h", 129600000 }, { "7d", 604800000 }, { "90s", 90000 }, { "500ms", 500 }, { "0s", 0 },
-		     { "1h30m", 5400000 }, { "1d2h3m4s5ms", 93784005 }, { "106751991167d", INT64_C(9223372036828800000) } };
-	static const char *const bad[] = { "", "10", "m", "10 m", "1.5h", "-1m", "10m5h", "1m1m", "1w", "10M", "1h30", "106751991168d",
-					   "99999999999999999999s", "10m ", "1h-1m" };
+	} good[] = { { "10m", 600000 },
+		     { "36h", 129600000 },
+		     { "7d", 604800000 },
+		     { "90s", 90000 },
+		     { "500ms", 500 },
+		     { "0s", 0 },
+		     { "1h30m", 5400000 },
+		     { "1d2h3m4s5ms", 93784005 },
+		     { "106751991167d", INT64_C(9223372036828800000) } };
+	static const char *const bad[] = { "",
+					   "10",
+					   "m",
+					   "10 m",
+					   "1.5h",
+					   "-1m",
+					   "10m5h",
+					   "1m1m",
+					   "1w",
+					   "10M",
+					   "1h30",
+					   "106751991168d",
+					   "99999999999999999999s",
+					   "10m ",
+					   "1h-1m" };
 	int64_t ms;
 
 	(void)state;
@@ -260,11 +280,25 @@ static void test_times(void **state)
 		{ "9999-12-31T23:59:59Z", 253402300799 * SECOND },
 		{ "2000-02-29T00:00:00Z", 951782400 * SECOND },
 	};
-	static const char *const bad[] = { "", "2026-03-01", "2026-03-01T02:30:00", "2026-03-01T02:30Z", "2026-02-29T00:00:00Z",
-					   "2100-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z",
-					   "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00.Z",
-					   "2026-01-01T00:00:00+0100", "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00Z ",
-					   "1969-12-31T23:59:59Z", "1970-01-01T00:00:00+01:00", "26-01-01T00:00:00Z" };
+	static const char *const bad[] = { "",
+					   "2026-03-01",
+					   "2026-03-01T02:30:00",
+					   "2026-03-01T02:30Z",
+					   "2026-02-29T00:00:00Z",
+					   "2100-02-29T00:00:00Z",
+					   "2026-13-01T00:00:00Z",
+					   "2026-00-01T00:00:00Z",
+					   "2026-01-00T00:00:00Z",
+					   "2026-01-01T24:00:00Z",
+					   "2026-01-01T00:60:00Z",
+					   "2026-01-01T00:00:60Z",
+					   "2026-01-01T00:00:00.Z",
+					   "2026-01-01T00:00:00+0100",
+					   "2026-01-01T00:00:00+24:00",
+					   "2026-01-01T00:00:00Z ",
+					   "1969-12-31T23:59:59Z",
+					   "1970-01-01T00:00:00+01:00",
+					   "26-01-01T00:00:00Z" };
 	int64_t us;
 
 	(void)state;
@@ -276,7 +310,7 @@ static void test_times(void **state)
 		assert_int_equal(config_time(bad[i], &us), 0);
 }
 
-/* --- kinds of configs ----------------------------------------------------------------------------------------------- */
+/* --- kinds of configs --------------------------------------------------------------------------------------------- */
 
 static void test_complete(void **state)
 {
@@ -289,7 +323,10 @@ static void test_complete(void **state)
 	c = parse(KAFKA "pipelines: {o: {topic: t, group: g}}\n");
 	assert_false(c->pipelines[0].has_redis);
 	config_free(c);
-	c = parse(KAFKA "redis: none\npipelines: {o: {topic: t, group: g, key: 'state:{key}'}, p: {topic: t, group: g, redis: {url: 'redis://r'}}}\n");
+	c = parse(
+		KAFKA
+		"redis: none\npipelines: {o: {topic: t, group: g, key: 'state:{key}'}, p: {topic: t, group: g, "
+		"redis: {url: 'redis://r'}}}\n");
 	assert_false(c->pipelines[0].has_redis);
 	assert_true(c->pipelines[1].has_redis);
 	config_free(c);
@@ -300,11 +337,14 @@ static void test_no_overlap(void **state)
 {
 	static const char *const pairs[] = {
 		"pipelines: {a: {topic: t, group: g}, b: {topic: u, group: g, key: 'state:b:{key}'}}\n",
-		"pipelines: {a: {topic: t, group: g}, b: {topic: t, group: h, field.offset: o2, field.partition: p2}}\n",
+		"pipelines: {a: {topic: t, group: g}, b: {topic: t, group: h, field.offset: o2, field.partition: "
+		"p2}}\n",
 		"pipelines: {a: {topic: t, group: g}, b: {topic: u, group: g, redis: {db: 1}}}\n",
 		"pipelines: {a: {topic: t, group: g}, b: {topic: u, group: g, redis: {url: 'redis://r:6380'}}}\n",
-		"pipelines: {a: {topic: t, group: g, key: '{topic}:{key}'}, b: {topic: [u, v], group: g, key: '{topic}:{key}'}}\n",
-		"pipelines: {a: {topic: ^t, group: g, key: '{topic}:{key}'}, b: {topic: ^u, group: g, key: '{topic}:{key}'}}\n",
+		"pipelines: {a: {topic: t, group: g, key: '{topic}:{key}'}, b: {topic: [u, v], group: g, key: "
+		"'{topic}:{key}'}}\n",
+		"pipelines: {a: {topic: ^t, group: g, key: '{topic}:{key}'}, b: {topic: ^u, group: g, key: "
+		"'{topic}:{key}'}}\n",
 		"pipelines: {a: {topic: t, group: g, key: 's:{key}', epoch: 's:e:{partition}'}}\n",
 	};
 
@@ -319,9 +359,10 @@ static void test_no_overlap(void **state)
 
 static void test_anchors(void **state)
 {
-	struct config *c = parse(KAFKA REDIS "pipelines:\n  a: &a\n    topic: ta\n    group: g\n    state: last\n    key: 'a:{key}'\n"
-				 "  b:\n    topic: tb\n    <<: *a\n    key: 'b:{key}'\n    field.value: &v val\n"
-				 "  c: {<<: [*a], topic: tc, field.value: *v, key: 'c:{key}'}\n");
+	struct config *c = parse(
+		KAFKA REDIS "pipelines:\n  a: &a\n    topic: ta\n    group: g\n    state: last\n    key: 'a:{key}'\n"
+			    "  b:\n    topic: tb\n    <<: *a\n    key: 'b:{key}'\n    field.value: &v val\n"
+			    "  c: {<<: [*a], topic: tc, field.value: *v, key: 'c:{key}'}\n");
 
 	(void)state;
 	assert_string_equal(c->pipelines[1].topics[0], "tb");
@@ -334,8 +375,9 @@ static void test_anchors(void **state)
 
 static void test_environment(void **state)
 {
-	struct config *c = parse("kafka: {bootstrap.servers: '${HOST}:9092,$HOST,$${HOST},$', client.id: '${EMPTY}'}\n"
-				 "redis: {url: 'redis://${HOST}'}\npipelines: {o: {topic: t, group: g, epoch: '${EMPTY}'}}\n");
+	struct config *c =
+		parse("kafka: {bootstrap.servers: '${HOST}:9092,$HOST,$${HOST},$', client.id: '${EMPTY}'}\n"
+		      "redis: {url: 'redis://${HOST}'}\npipelines: {o: {topic: t, group: g, epoch: '${EMPTY}'}}\n");
 
 	(void)state;
 	assert_string_equal(property(&c->pipelines[0], "bootstrap.servers"), "example:9092,$HOST,${HOST},$");
@@ -347,8 +389,9 @@ static void test_environment(void **state)
 
 static void test_digests(void **state)
 {
-	static const char *const changed[] = { "key: 's:{key}'", "key.format: hex", "epoch: 'e{partition}'", "field.offset: o",
-					       "field.partition: p", "field.value: ~", "redis: {db: 1}" };
+	static const char *const changed[] = { "key: 's:{key}'",  "key.format: hex",	"epoch: 'e{partition}'",
+					       "field.offset: o", "field.partition: p", "field.value: ~",
+					       "redis: {db: 1}" };
 	struct config *c = parse(KAFKA REDIS "pipelines: {o: {topic: t, group: g}}\n");
 	struct config *same = parse(KAFKA REDIS "pipelines: {o: {topic: u, group: h, state: last}}\n");
 
@@ -368,7 +411,7 @@ static void test_digests(void **state)
 	config_free(same);
 }
 
-/* --- docs/config.md ------------------------------------------------------------------------------------------------- */
+/* --- docs/config.md ----------------------------------------------------------------------------------------------- */
 
 /* The page has one row a key, in the parser's order, with its type and standard value. */
 static void test_page(void **state)
@@ -385,8 +428,8 @@ static void test_page(void **state)
 
 		if (strncmp(line, "| ", 2) || !strncmp(line, "| section", 9) || !config_key_at(i, &key))
 			continue;
-		row = xprintf(key.literal ? "| %s | `%s` | %s | `%s` | " : "| %s | `%s` | %s | %s | ", key.section, key.key, key.type,
-			      key.standard);
+		row = xprintf(key.literal ? "| %s | `%s` | %s | `%s` | " : "| %s | `%s` | %s | %s | ", key.section,
+			      key.key, key.type, key.standard);
 		if (strncmp(line, row, strlen(row)))
 			fail_msg("docs/config.md has:\n%sand the parser:\n%s", line, row);
 		assert_true(strlen(line) > strlen(row) + 10);

@@ -18,7 +18,8 @@
 #define KAFKA "kafka: {bootstrap.servers: 'k:9092'}\n"
 #define ONE "pipelines: {o: {topic: t, group: g}}\n"
 
-static int try_parse(const char *text, const struct config_overrides *overrides, struct config **config, struct trouble *t)
+static int try_parse(const char *text, const struct config_overrides *overrides, struct config **config,
+		     struct trouble *t)
 {
 	struct config_text file = { .path = "fencepost.yaml", .bytes = text, .size = strlen(text) };
 
@@ -35,7 +36,7 @@ static struct config *parse(const char *text, const struct config_overrides *ove
 	return config;
 }
 
-/* --- URLs ----------------------------------------------------------------------------------------------------------- */
+/* --- URLs --------------------------------------------------------------------------------------------------------- */
 
 static void assert_same(const char *got, const char *wanted)
 {
@@ -62,11 +63,35 @@ static void test_urls(void **state)
 		{ "unix:///run/redis%20x.sock?db=1", NULL, "/run/redis x.sock", NULL, NULL, 0, 1, false },
 		{ "unix://u:p@/run/r@x", NULL, "/run/r@x", "u", "p", 0, -1, false },
 	};
-	static const char *const bad[] = { "", "localhost", "redis:/h", "REDIS://h", "redis://", "redis://:6379", "redis://h:0", "redis://h:65536",
-					   "redis://h:", "redis://h:6379x", "redis://h/x", "redis://h/-1", "redis://h/01", "redis://h/1?db=2",
-					   "redis://h?x=1", "redis://h#1", "redis://u@h", "redis://u:@h", "redis://[::1", "redis://[::1]x",
-					   "redis://%", "redis://h%00", "redis://a@b:c@h", "redis://a:b@c@h", "unix://", "unix:///", "unix://r.sock",
-					   "unix:/r.sock", "redis://h/99999999999" };
+	static const char *const bad[] = { "",
+					   "localhost",
+					   "redis:/h",
+					   "REDIS://h",
+					   "redis://",
+					   "redis://:6379",
+					   "redis://h:0",
+					   "redis://h:65536",
+					   "redis://h:",
+					   "redis://h:6379x",
+					   "redis://h/x",
+					   "redis://h/-1",
+					   "redis://h/01",
+					   "redis://h/1?db=2",
+					   "redis://h?x=1",
+					   "redis://h#1",
+					   "redis://u@h",
+					   "redis://u:@h",
+					   "redis://[::1",
+					   "redis://[::1]x",
+					   "redis://%",
+					   "redis://h%00",
+					   "redis://a@b:c@h",
+					   "redis://a:b@c@h",
+					   "unix://",
+					   "unix:///",
+					   "unix://r.sock",
+					   "unix:/r.sock",
+					   "redis://h/99999999999" };
 	struct redis_url url = { 0 };
 	struct trouble t;
 
@@ -88,7 +113,7 @@ static void test_urls(void **state)
 	redis_url_free(&url);
 }
 
-/* --- Redis ---------------------------------------------------------------------------------------------------------- */
+/* --- Redis -------------------------------------------------------------------------------------------------------- */
 
 struct layer_case {
 	const char *general, *own, *cli, *auth;
@@ -99,7 +124,8 @@ struct layer_case {
 static const struct layer_case layers[] = {
 	{ "{url: 'redis://a', db: 2, user: u, password: p}", NULL, NULL, NULL, "a:6379/2", "u", "p", 50000 },
 	{ "{url: 'redis://u:p@a/2', rate: 9}", "{db: 3, rate: 8}", NULL, NULL, "a:6379/3", "u", "p", 8 },
-	{ "{url: 'redis://u:p@a/2', rate: 9}", "{url: 'redis://b'}", NULL, NULL, "b:6379/0", NULL, NULL, 9 }, /* p is a's */
+	{ "{url: 'redis://u:p@a/2', rate: 9}", "{url: 'redis://b'}", NULL, NULL, "b:6379/0", NULL, NULL,
+	  9 }, /* p is a's */
 	{ "{url: 'redis://u:p@a/2'}", "{url: 'redis://b', password: q}", NULL, "env", "b:6379/0", NULL, "q", 50000 },
 	{ "{url: 'redis://u:p@a/2'}", "{url: 'redis://b'}", NULL, "env", "b:6379/0", NULL, "env", 50000 },
 	{ "{url: 'redis://:p@a'}", NULL, NULL, "env", "a:6379/0", NULL, "p", 50000 },
@@ -120,8 +146,9 @@ static void test_layers(void **state)
 	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
 		const struct layer_case *l = &layers[i];
 		struct config_overrides o = { .redis_rate = UNKNOWN, .redis_url = l->cli, .redis_auth = l->auth };
-		char *text = xprintf(KAFKA "%s%s\npipelines: {o: {topic: t, group: g%s%s}}\n", l->general ? "redis: " : "",
-				     l->general ? l->general : "", l->own ? ", redis: " : "", l->own ? l->own : "");
+		char *text =
+			xprintf(KAFKA "%s%s\npipelines: {o: {topic: t, group: g%s%s}}\n", l->general ? "redis: " : "",
+				l->general ? l->general : "", l->own ? ", redis: " : "", l->own ? l->own : "");
 		struct config *c = parse(text, &o);
 
 		assert_int_equal(c->pipelines[0].has_redis, l->address != NULL);
@@ -136,8 +163,9 @@ static void test_layers(void **state)
 
 static void test_command_line(void **state)
 {
-	static const char two[] = KAFKA "redis: {url: 'redis://a'}\npipelines: {o: {topic: t, group: g}, p: {topic: t, group: g, "
-					"redis: {url: 'redis://b'}}}\n";
+	static const char two[] =
+		KAFKA "redis: {url: 'redis://a'}\npipelines: {o: {topic: t, group: g}, p: {topic: t, group: g, "
+		      "redis: {url: 'redis://b'}}}\n";
 	struct config_overrides o = { .redis_rate = 0, .redis_url = "redis://c" };
 	struct trouble t = { "" };
 	struct config *c = parse(KAFKA "redis: {url: 'redis://a', rate: 7}\n" ONE, &o);
@@ -146,14 +174,16 @@ static void test_command_line(void **state)
 	assert_int_equal(c->pipelines[0].redis.rate, 0);
 	config_free(c);
 	assert_int_equal(try_parse(two, &o, &c, &t), -1);
-	assert_string_equal(t.text, "-u: the pipelines o and p of fencepost.yaml are on different servers, which one URL cannot stand for");
+	assert_string_equal(
+		t.text,
+		"-u: the pipelines o and p of fencepost.yaml are on different servers, which one URL cannot stand for");
 	o.redis_url = "redis://:hunter2@c:x";
 	assert_int_equal(try_parse(KAFKA ONE, &o, &c, &t), -1);
 	assert_non_null(strstr(t.text, "-u: the port is no number from 1 to 65535"));
 	assert_null(strstr(t.text, "hunter2"));
 }
 
-/* --- Kafka ---------------------------------------------------------------------------------------------------------- */
+/* --- Kafka -------------------------------------------------------------------------------------------------------- */
 
 /* A file of its own in the working directory; the caller frees and removes it. */
 static char *write_file(const char *text)
@@ -184,9 +214,14 @@ static void test_properties(void **state)
 	char *secret = write_file("hunter2\r\n"), *word = xprintf("sasl.password=file:%s", secret);
 	char *file = write_file("# comment\n\n a = 4 \nb=x\\:y\\=z\\n\nc==\r\ne=");
 	const char *const x[] = { "b=5", word, "d=" };
-	struct config_overrides o = { .redis_rate = UNKNOWN, .kafka_file = file, .kafka_properties = x, .kafka_property_count = 3 };
-	char *text = xprintf("kafka: {bootstrap.servers: k, a: 1, n: 007, y: yes, z: Off, q: \"yes\", l: 1, ssl.key.password: 'file:%s'}\n"
-			     "pipelines: {o: {topic: t, group: g, kafka: {a: 2, l: 2, ssl.ca.location: 'file:x'}}}\n", secret);
+	struct config_overrides o = {
+		.redis_rate = UNKNOWN, .kafka_file = file, .kafka_properties = x, .kafka_property_count = 3
+	};
+	char *text = xprintf(
+		"kafka: {bootstrap.servers: k, a: 1, n: 007, y: yes, z: Off, q: \"yes\", l: 1, ssl.key.password: "
+		"'file:%s'}\n"
+		"pipelines: {o: {topic: t, group: g, kafka: {a: 2, l: 2, ssl.ca.location: 'file:x'}}}\n",
+		secret);
 	struct config *c = parse(text, &o);
 
 	(void)state;
@@ -231,8 +266,10 @@ static void test_bad_properties(void **state)
 {
 	const char *const x[] = { "a=b", "sasl.password hunter2" };
 	struct config_overrides o = { .redis_rate = UNKNOWN, .kafka_properties = x, .kafka_property_count = 2 };
-	char *file = write_file("a=b\nsasl.password hunter2\n"), *java = write_file("sasl.jaas.config=x password=hunter2;");
-	char *empty = write_file("\n"), *text = xprintf(KAFKA "redis: {url: 'redis://a', password: 'file:%s'}\n" ONE, empty);
+	char *file = write_file("a=b\nsasl.password hunter2\n"),
+	     *java = write_file("sasl.jaas.config=x password=hunter2;");
+	char *empty = write_file("\n"),
+	     *text = xprintf(KAFKA "redis: {url: 'redis://a', password: 'file:%s'}\n" ONE, empty);
 	struct trouble t = { "" };
 	struct config *c;
 

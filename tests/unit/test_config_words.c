@@ -1,4 +1,7 @@
-/* What a configuration must not say, and in which words it is told so. Each row breaks one line of a config that passes. */
+/*
+ * What a configuration must not say, and in which words it is told so. Each row breaks one line of a config that
+ * passes.
+ */
 #include "ingest/config.h"
 
 #include <setjmp.h>
@@ -55,12 +58,15 @@ struct row {
 
 #define DURATIONS "a duration like 500ms, 90s, 10m, 36h, 7d or 1h30m"
 #define TIMES "a time like 2026-03-01T02:30:00Z or 2026-03-01T02:30:00+01:00"
-#define URLS "valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; %40 for an @ in a password"
+#define URLS                                                                                          \
+	"valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; "  \
+	"%40 for an @ in a password"
 #define TOPICS "no topic's name; valid: at most 249 of a-z A-Z 0-9 . _ -"
 #define TOP "valid: kafka, redis, index, sample.keys, recent, max.findings, fail.on, expect.empty, pipelines, streams"
 
 static const struct row syntax[] = {
-	{ "index:", "\tindex:", ":6:1: while scanning a plain scalar: found a tab character that violates indentation" },
+	{ "index:", "\tindex:",
+	  ":6:1: while scanning a plain scalar: found a tab character that violates indentation" },
 	{ "[customers]", "[customers", ":30:10: while parsing a flow sequence: did not find expected ',' or ']'" },
 	{ "fencepost.db", "\"fencepost.db", ":17:11: while parsing a block mapping: did not find expected key" },
 	{ "fencepost.db", "!!str fencepost.db", ":6: tags have no meaning here: tag:yaml.org,2002:str" },
@@ -78,11 +84,16 @@ static const struct row syntax[] = {
 	{ "  rate:", "  pasword: x\n  rate:",
 	  ":5: unknown key 'pasword' in redis; did you mean 'password'? valid: url, user, password, db, rate" },
 	{ "partitions.before", "partitons.before",
-	  ":28: unknown key 'partitons.before' in pipeline orders; did you mean 'partitions.before'? valid: topic, group, from, horizon, "
-	  "isolation, key, key.format, epoch, field.offset, field.partition, field.value, state, tombstones, expires, dlq, dlq.source, "
+	  ":28: unknown key 'partitons.before' in pipeline orders; did you mean 'partitions.before'? valid: topic, "
+	  "group, from, horizon, "
+	  "isolation, key, key.format, epoch, field.offset, field.partition, field.value, state, tombstones, "
+	  "expires, dlq, dlq.source, "
 	  "rejects, partitions.before, copartitioned.with, kafka, redis" },
-	{ "    idle:", "    ilde:", ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, idle, deliveries, dlq, redis" },
-	{ "  orders:\n", "  orders: none\n  more:\n", ":12: pipeline orders: must be a mapping, a 'key: value' a line" },
+	{ "    idle:", "    ilde:",
+	  ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, idle, deliveries, dlq, "
+	  "redis" },
+	{ "  orders:\n", "  orders: none\n  more:\n",
+	  ":12: pipeline orders: must be a mapping, a 'key: value' a line" },
 	{ "pipelines:\n", "pipelines: x\nignored:\n", ":12: unknown key 'ignored' at the top level; " TOP },
 };
 
@@ -90,7 +101,8 @@ static const struct row values[] = {
 	{ "fencepost.db", "[a]", ":6: index: a list; valid: path" },
 	{ "fencepost.db", "", ":6: index: nothing; valid: path" },
 	{ "fencepost.db", "\"a\\nb\"", ":6: index: a control character in the text" },
-	{ "1000000", "1,000,000", ":7: sample.keys: '1,000,000': valid: an integer in plain digits from 1 to 9223372036854775807" },
+	{ "1000000", "1,000,000",
+	  ":7: sample.keys: '1,000,000': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "1M", ":7: sample.keys: '1M': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "0", ":7: sample.keys: '0': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "010", ":7: sample.keys: '010': valid: an integer in plain digits from 1 to 9223372036854775807" },
@@ -103,72 +115,110 @@ static const struct row values[] = {
 	{ "idle: 10m", "idle: 0s", ":33: stream mail: idle: '0s': valid: 1 ms to 106751991167 days" },
 	{ "warning", "warn", ":9: fail.on: 'warn': valid: info, warning, error" },
 	{ "empty: no", "empty: maybe", ":10: expect.empty: 'maybe': valid: yes, no" },
-	{ "topic: orders", "topic: []", ":13: pipeline orders: topic: an empty list; valid: name, list of names, or ^regex" },
-	{ "topic: orders", "topic: a b", ":13: pipeline orders: topic: 'a b': " TOPICS ", or ^ and a regular expression" },
+	{ "topic: orders", "topic: []",
+	  ":13: pipeline orders: topic: an empty list; valid: name, list of names, or ^regex" },
+	{ "topic: orders", "topic: a b",
+	  ":13: pipeline orders: topic: 'a b': " TOPICS ", or ^ and a regular expression" },
 	{ "topic: orders", "topic: [a, a]", ":13: pipeline orders: topic: 'a': listed twice" },
 	{ "    topic: orders\n", "", ":12: pipeline orders: topic is missing: name, list of names, or ^regex" },
-	{ "beginning", "latest", ":15: pipeline orders: from: 'latest': where latest was when the group began, nobody can tell later; valid: "
+	{ "beginning", "latest",
+	  ":15: pipeline orders: from: 'latest': where latest was when the group began, nobody can tell later; valid: "
 	  "the time it began, like 2026-03-01T02:30:00Z, or {PARTITION: OFFSET}" },
-	{ "beginning", "2026-03-01 02:30", ":15: pipeline orders: from: '2026-03-01 02:30': valid: beginning, " TIMES ", or {PARTITION: OFFSET}" },
-	{ "beginning", "{0: -1}", ":15: pipeline orders: from: '-1': no offset; valid: {PARTITION: OFFSET}, both from 0" },
-	{ "beginning", "{a: 1}", ":15: pipeline orders: from: 'a': no partition; valid: {PARTITION: OFFSET}, both from 0" },
+	{ "beginning", "2026-03-01 02:30",
+	  ":15: pipeline orders: from: '2026-03-01 02:30': valid: beginning, " TIMES ", or {PARTITION: OFFSET}" },
+	{ "beginning", "{0: -1}",
+	  ":15: pipeline orders: from: '-1': no offset; valid: {PARTITION: OFFSET}, both from 0" },
+	{ "beginning", "{a: 1}",
+	  ":15: pipeline orders: from: 'a': no partition; valid: {PARTITION: OFFSET}, both from 0" },
 	{ "beginning", "{}", ":15: pipeline orders: from: an empty mapping; valid: {PARTITION: OFFSET, ...}" },
-	{ "committed", "age:never", ":16: pipeline orders: horizon: 'age:never': valid: committed, or age: and " DURATIONS },
-	{ "state:{key}", "state:{kye}", ":17: pipeline orders: key: 'state:{kye}': at character 7: a brace that begins no mark; valid: {key}, "
+	{ "committed", "age:never",
+	  ":16: pipeline orders: horizon: 'age:never': valid: committed, or age: and " DURATIONS },
+	{ "state:{key}", "state:{kye}",
+	  ":17: pipeline orders: key: 'state:{kye}': at character 7: a brace that begins no mark; valid: {key}, "
 	  "{topic}, {partition}; {{ and }} for braces" },
-	{ "format: raw", "format: utf8", ":18: pipeline orders: key.format: 'utf8': valid: raw, int32, int64, uuid, hex, base64, json" },
+	{ "format: raw", "format: utf8",
+	  ":18: pipeline orders: key.format: 'utf8': valid: raw, int32, int64, uuid, hex, base64, json" },
 	{ "state: last", "state: counter", ":22: pipeline orders: state: 'counter': valid: opaque, last, count, sum" },
-	{ "tombstones: apply", "tombstones: skip", ":23: pipeline orders: tombstones: 'skip': valid: apply, ignore, delete" },
+	{ "tombstones: apply", "tombstones: skip",
+	  ":23: pipeline orders: tombstones: 'skip': valid: apply, ignore, delete" },
 	{ "expires: no", "expires: 5", ":24: pipeline orders: expires: '5': valid: no, or " DURATIONS },
 	{ "expires: no", "expires: 0s", ":24: pipeline orders: expires: '0s': valid: no, or " DURATIONS },
 	{ "dlq: orders-dlq", "dlq: ^dlq", ":25: pipeline orders: dlq: '^dlq': " TOPICS },
-	{ "header:source", "source", ":26: pipeline orders: dlq.source: 'source': valid: header:NAME, the header that holds "
+	{ "header:source", "source",
+	  ":26: pipeline orders: dlq.source: 'source': valid: header:NAME, the header that holds "
 	  "topic/partition/offset" },
-	{ "[3, 6]", "[6, 3]", ":28: pipeline orders: partitions.before: '3': not above the count before it; valid: the oldest first, because "
+	{ "[3, 6]", "[6, 3]",
+	  ":28: pipeline orders: partitions.before: '3': not above the count before it; valid: the oldest first, "
+	  "because "
 	  "partitions are only ever added: [3, 6]" },
-	{ "[3, 6]", "[0]", ":28: pipeline orders: partitions.before: '0': valid: earlier partition counts, from 1, the oldest first: [3, 6]" },
-	{ "[customers]", "[^c]", ":29: pipeline orders: copartitioned.with: '^c': no topic's name; valid: names alone" },
-	{ "client.id: audit", "client.id: [a, b]", ":30: pipeline orders: kafka: client.id: not one value; valid: text, a number, true or "
+	{ "[3, 6]", "[0]",
+	  ":28: pipeline orders: partitions.before: '0': valid: earlier partition counts, from 1, the oldest first: "
+	  "[3, 6]" },
+	{ "[customers]", "[^c]",
+	  ":29: pipeline orders: copartitioned.with: '^c': no topic's name; valid: names alone" },
+	{ "client.id: audit", "client.id: [a, b]",
+	  ":30: pipeline orders: kafka: client.id: not one value; valid: text, a number, true or "
 	  "false (several values are one text, separated by commas)" },
-	{ "{client.id: audit}", "none", ":30: pipeline orders: kafka: must be a mapping of librdkafka's properties, a 'name: value' a line" },
+	{ "{client.id: audit}", "none",
+	  ":30: pipeline orders: kafka: must be a mapping of librdkafka's properties, a 'name: value' a line" },
 	{ "fencepost.db", "${UNSET}", ":6: environment variable UNSET is not set" },
-	{ "fencepost.db", "${A B}", ":6: '${' begins no ${NAME}; valid: letters, digits and _ between the braces, or $${ for a literal ${" },
+	{ "fencepost.db", "${A B}",
+	  ":6: '${' begins no ${NAME}; valid: letters, digits and _ between the braces, or $${ for a literal ${" },
 };
 
 static const struct row contradictions[] = {
-	{ "    group: orders-processor\n", "", ":15: pipeline orders: horizon: committed needs a group; valid: group: NAME, or horizon: age:10m "
+	{ "    group: orders-processor\n", "",
+	  ":15: pipeline orders: horizon: committed needs a group; valid: group: NAME, or horizon: age:10m "
 	  "where the pipeline commits nothing" },
-	{ "field.value: value", "field.value:", ":22: pipeline orders: state: 'last' compares values, but field.value is empty; valid: state: "
+	{ "field.value: value", "field.value:",
+	  ":22: pipeline orders: state: 'last' compares values, but field.value is empty; valid: state: "
 	  "opaque, or field.value: NAME" },
-	{ "field.value: value", "field.value: offset", ":21: pipeline orders: field.value: 'offset' is the name of the fence's field" },
+	{ "field.value: value", "field.value: offset",
+	  ":21: pipeline orders: field.value: 'offset' is the name of the fence's field" },
 	{ "field.offset: offset", "field.offset: partition",
 	  ":20: pipeline orders: field.offset and field.partition are both 'partition'" },
-	{ "    dlq: orders-dlq\n", "", ":26: pipeline orders: rejects: 'dlq' without a dlq; valid: dlq: TOPIC, or rejects: none or silent" },
+	{ "    dlq: orders-dlq\n", "",
+	  ":26: pipeline orders: rejects: 'dlq' without a dlq; valid: dlq: TOPIC, or rejects: none or silent" },
 	{ "    dlq: orders-dlq\n    dlq.source: header:source\n    rejects: dlq\n", "    dlq.source: header:x\n",
 	  ":25: pipeline orders: dlq.source without a dlq; valid: dlq: TOPIC" },
 	{ "dlq: orders-dlq", "dlq: orders", ":25: pipeline orders: dlq: 'orders' is a topic that the pipeline reads" },
 	{ "[customers]", "[orders]", ":29: pipeline orders: copartitioned.with: 'orders' is the pipeline's own topic" },
-	{ "state:{key}", "state", ":17: pipeline orders: key: 'state' has no {key}; valid: a template like \"state:{key}\", where {{ and }} are "
+	{ "state:{key}", "state",
+	  ":17: pipeline orders: key: 'state' has no {key}; valid: a template like \"state:{key}\", where {{ and }} "
+	  "are "
 	  "literal braces" },
-	{ "state:{key}", "{{key}}", ":17: pipeline orders: key: '{{key}}' has no {key}; valid: a template like \"state:{key}\", where {{ and }} "
+	{ "state:{key}", "{{key}}",
+	  ":17: pipeline orders: key: '{{key}}' has no {key}; valid: a template like \"state:{key}\", where {{ and }} "
 	  "are literal braces" },
-	{ "\"epoch:{topic}:{partition}\"", "epoch", ":19: pipeline orders: epoch: 'epoch' has no {partition}; valid: a template like "
+	{ "\"epoch:{topic}:{partition}\"", "epoch",
+	  ":19: pipeline orders: epoch: 'epoch' has no {partition}; valid: a template like "
 	  "\"epoch:{topic}:{partition}\", or nothing" },
-	{ "topic: orders", "topic: [a, b]", ":17: pipeline orders: key: 'state:{key}' is the same for 2 topics; valid: a template with {topic}" },
-	{ "topic: orders\n", "topic: [a, b]\n    from: {0: 5}\n    key: \"{topic}:{key}\"\n    group: g\n  more:\n    topic: c\n",
-	  ":14: pipeline orders: from: offsets are of one topic, and topic does not name one alone; valid: beginning, " TIMES },
-	{ "epoch:{topic}:{partition}", "state:{partition}", ":12: the epochs of pipeline orders and the keys of pipeline orders are the same "
+	{ "topic: orders", "topic: [a, b]",
+	  ":17: pipeline orders: key: 'state:{key}' is the same for 2 topics; valid: a template with {topic}" },
+	{ "topic: orders\n",
+	  "topic: [a, b]\n    from: {0: 5}\n    key: \"{topic}:{key}\"\n    group: g\n  more:\n    topic: c\n",
+	  ":14: pipeline orders: from: offsets are of one topic, and topic does not name one alone; valid: "
+	  "beginning, " TIMES },
+	{ "epoch:{topic}:{partition}", "state:{partition}",
+	  ":12: the epochs of pipeline orders and the keys of pipeline orders are the same "
 	  "keys state:* of localhost:6379/0" },
-	{ "streams:\n", "  more:\n    topic: more\n    group: g\nstreams:\n", ":31: pipelines orders and more keep their fences in the same "
+	{ "streams:\n", "  more:\n    topic: more\n    group: g\nstreams:\n",
+	  ":31: pipelines orders and more keep their fences in the same "
 	  "hashes state:* of localhost:6379/0; valid: templates that differ, or other names of fields" },
-	{ "streams:\n", "  more:\n    topic: state\n    group: g\n    key: \"{topic}:{key}\"\nstreams:\n", ":31: pipelines orders and more keep "
-	  "their fences in the same hashes state:* of localhost:6379/0; valid: templates that differ, or other names of fields" },
-	{ "  bootstrap.servers: localhost:9092\n", "", ":11: pipeline orders: no Kafka to read from; valid: kafka: with bootstrap.servers: "
+	{ "streams:\n", "  more:\n    topic: state\n    group: g\n    key: \"{topic}:{key}\"\nstreams:\n",
+	  ":31: pipelines orders and more keep "
+	  "their fences in the same hashes state:* of localhost:6379/0; valid: templates that differ, or other names "
+	  "of fields" },
+	{ "  bootstrap.servers: localhost:9092\n", "",
+	  ":11: pipeline orders: no Kafka to read from; valid: kafka: with bootstrap.servers: "
 	  "HOST:PORT, or -X bootstrap.servers=HOST:PORT" },
-	{ "  url: redis://localhost:6379/0\n", "", ":4: pipeline orders: redis has no url; valid: url: redis://HOST:PORT, or redis: none" },
-	{ "redis:\n  url: redis://localhost:6379/0\n  rate: 50000\n", "", ":14: pipeline orders: key describes fences, but no Redis is given; "
+	{ "  url: redis://localhost:6379/0\n", "",
+	  ":4: pipeline orders: redis has no url; valid: url: redis://HOST:PORT, or redis: none" },
+	{ "redis:\n  url: redis://localhost:6379/0\n  rate: 50000\n", "",
+	  ":14: pipeline orders: key describes fences, but no Redis is given; "
 	  "valid: redis: with a url, or redis: none" },
-	{ "redis:\n  url: redis://localhost:6379/0\n  rate: 50000\n", "redis: none\n", ":30: stream mail: a stream needs Redis; valid: redis: "
+	{ "redis:\n  url: redis://localhost:6379/0\n  rate: 50000\n", "redis: none\n",
+	  ":30: stream mail: a stream needs Redis; valid: redis: "
 	  "with a url" },
 	{ "rate: 50000", "db: 1", ":4: redis: db is given twice, by itself and in url" },
 	{ "redis:\n", "redis: localhost\nignored:\n", ":4: unknown key 'ignored' at the top level; " TOP },
@@ -177,20 +227,27 @@ static const struct row contradictions[] = {
 /* Secrets stand in all of these, and in none of the words. */
 static const struct row secrets[] = {
 	{ "redis://localhost:6379/0", "http://u:hunter2@localhost", ":4: redis: url: an unknown scheme; " URLS },
-	{ "redis://localhost:6379/0", "redis://hunter2@localhost", ":4: redis: url: a user or a password stands before the @, and which one it is "
+	{ "redis://localhost:6379/0", "redis://hunter2@localhost",
+	  ":4: redis: url: a user or a password stands before the @, and which one it is "
 	  "the URL does not say: write user:password@ or :password@; " URLS },
-	{ "redis://localhost:6379/0", "redis://:hunter2@localhost:port", ":4: redis: url: the port is no number from 1 to 65535; " URLS },
-	{ "redis://localhost:6379/0", "redis://:hunter2%zz@localhost", ":4: redis: url: a bad %XX before the @; " URLS },
-	{ "redis://localhost:6379/0", "redis://:hunter2/@localhost", ":4: redis: url: a second @, or a slash before it: in a password write %40 and %2F; "
-	  URLS },
-	{ "redis://localhost:6379/0", "redis://:hunt@hunter2@localhost", ":4: redis: url: a second @, or a slash before it: in a password write "
+	{ "redis://localhost:6379/0", "redis://:hunter2@localhost:port",
+	  ":4: redis: url: the port is no number from 1 to 65535; " URLS },
+	{ "redis://localhost:6379/0", "redis://:hunter2%zz@localhost",
+	  ":4: redis: url: a bad %XX before the @; " URLS },
+	{ "redis://localhost:6379/0", "redis://:hunter2/@localhost",
+	  ":4: redis: url: a second @, or a slash before it: in a password write %40 and %2F; " URLS },
+	{ "redis://localhost:6379/0", "redis://:hunt@hunter2@localhost",
+	  ":4: redis: url: a second @, or a slash before it: in a password write "
 	  "%40 and %2F; " URLS },
-	{ "redis://localhost:6379/0", "redis://:hunter2@localhost/hunter2", ":4: redis: url: the database is no number; " URLS },
+	{ "redis://localhost:6379/0", "redis://:hunter2@localhost/hunter2",
+	  ":4: redis: url: the database is no number; " URLS },
 	{ "redis://localhost:6379/0", "redis://:hunter2@", ":4: redis: url: no host; " URLS },
 	{ "rate: 50000", "password: [hunter2]", ":5: redis: password: a list; valid: text or file:PATH" },
 	{ "rate: 50000", "password: \"hunter2\\n\"", ":5: redis: password: a control character in the text" },
-	{ "rate: 50000", "rate: ${SECRET}", ":5: redis: rate: '${SECRET}': valid: an integer in plain digits from 0 to 1000000000" },
-	{ "rate: 50000", "password: file:/none/such", ":5: redis: password: cannot read /none/such: No such file or directory" },
+	{ "rate: 50000", "rate: ${SECRET}",
+	  ":5: redis: rate: '${SECRET}': valid: an integer in plain digits from 0 to 1000000000" },
+	{ "rate: 50000", "password: file:/none/such",
+	  ":5: redis: password: cannot read /none/such: No such file or directory" },
 	{ "client.id: audit", "sasl.password: file:/none/such",
 	  ":30: pipeline orders: kafka: sasl.password: cannot read /none/such: No such file or directory" },
 	{ "rate: 50000", "hunter2", ":6:1: while scanning a simple key: could not find expected ':'" },
@@ -264,10 +321,12 @@ static void test_no_document(void **state)
 		{ "text", "fencepost.yaml:1: must be a mapping, a 'key: value' a line" },
 		{ "[]", "fencepost.yaml:1: must be a mapping, a 'key: value' a line" },
 		{ "{}", "fencepost.yaml:1: nothing to look at; valid: pipelines: or streams: with at least one" },
-		{ "pipelines: {}\nstreams:\n", "fencepost.yaml:1: nothing to look at; valid: pipelines: or streams: with at least one" },
+		{ "pipelines: {}\nstreams:\n",
+		  "fencepost.yaml:1: nothing to look at; valid: pipelines: or streams: with at least one" },
 		{ "pipelines: []", "fencepost.yaml:1: pipelines: must be a mapping from names to pipelines" },
 		{ "streams: 5", "fencepost.yaml:1: streams: must be a mapping from names to streams" },
-		{ "pipelines: {\"\": {topic: a}}", "fencepost.yaml:1: pipelines: a name is empty or has a control character" },
+		{ "pipelines: {\"\": {topic: a}}",
+		  "fencepost.yaml:1: pipelines: a name is empty or has a control character" },
 		{ "a: \xff", "fencepost.yaml: at byte 4: invalid leading UTF-8 octet" },
 	};
 

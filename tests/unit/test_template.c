@@ -15,7 +15,7 @@
 
 enum { RANDOM_KEYS = 20000, KEY_MAX = 40 };
 
-/* --- formats -------------------------------------------------------------------------------------------------------- */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 struct pair {
 	enum key_format format;
@@ -41,7 +41,8 @@ static const struct pair pairs[] = {
 	{ KEY_FORMAT_INT64, KEY("\x7f\xff\xff\xff\xff\xff\xff\xff"), "9223372036854775807" },
 	{ KEY_FORMAT_INT64, KEY("\0\0\0\0\x2a"), NULL },
 	{ KEY_FORMAT_INT64, KEY(""), NULL },
-	{ KEY_FORMAT_UUID, KEY("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"), "01234567-89ab-cdef-0123-456789abcdef" },
+	{ KEY_FORMAT_UUID, KEY("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"),
+	  "01234567-89ab-cdef-0123-456789abcdef" },
 	{ KEY_FORMAT_UUID, KEY("01234567-89ab-cdef-0123-456789abcdef"), NULL },
 	{ KEY_FORMAT_HEX, KEY(""), "" },
 	{ KEY_FORMAT_HEX, KEY("\0\xff\x10"), "00ff10" },
@@ -61,9 +62,9 @@ static const struct pair pairs[] = {
 	{ KEY_FORMAT_JSON, KEY("\""), NULL },
 	{ KEY_FORMAT_JSON, KEY(""), NULL },
 	{ KEY_FORMAT_JSON, KEY("\"a"), NULL },
-	{ KEY_FORMAT_JSON, KEY("\"a\\\""), NULL },        /* the last quote is escaped */
+	{ KEY_FORMAT_JSON, KEY("\"a\\\""), NULL }, /* the last quote is escaped */
 	{ KEY_FORMAT_JSON, KEY("\"a\"b\""), NULL },
-	{ KEY_FORMAT_JSON, KEY("\"\\/\""), NULL },        /* escapes that RFC 8785 does not write */
+	{ KEY_FORMAT_JSON, KEY("\"\\/\""), NULL }, /* escapes that RFC 8785 does not write */
 	{ KEY_FORMAT_JSON, KEY("\"\\u000a\""), NULL },
 	{ KEY_FORMAT_JSON, KEY("\"\\u001F\""), NULL },
 	{ KEY_FORMAT_JSON, KEY("\"\\u00e9\""), NULL },
@@ -152,7 +153,7 @@ static void test_not_canonical(void **state)
 	buffer_release(&out);
 }
 
-/* --- both ways on random bytes -------------------------------------------------------------------------------------- */
+/* --- both ways on random bytes ------------------------------------------------------------------------------------ */
 
 static uint64_t next(uint64_t *seed)
 {
@@ -165,7 +166,8 @@ static uint64_t next(uint64_t *seed)
 /* Bytes of which formats often take some: any, printable, digits, hex, base64, JSON-like. */
 static size_t random_bytes(uint64_t *seed, uint8_t *out)
 {
-	static const char *const alphabets[] = { NULL, "abc:{}[]*?\\", "-0123456789", "0123456789abcdef-", "ABab+/=", "\"\\bnu01f\n" };
+	static const char *const alphabets[] = { NULL,	    "abc:{}[]*?\\", "-0123456789", "0123456789abcdef-",
+						 "ABab+/=", "\"\\bnu01f\n" };
 	const char *letters = alphabets[next(seed) % (sizeof(alphabets) / sizeof(alphabets[0]))];
 	static const size_t sizes[] = { 4, 8, 16, 36 };
 	size_t size = next(seed) % 2 ? next(seed) % KEY_MAX : sizes[next(seed) % 4];
@@ -177,7 +179,8 @@ static size_t random_bytes(uint64_t *seed, uint8_t *out)
 	return size;
 }
 
-static const char *const templates[] = { "state:{key}", "{key}", "{topic}:{key}:state", "{{{topic}}}:{key}", "a{key}aa", "s*[x]?\\{key}\\" };
+static const char *const templates[] = { "state:{key}",	      "{key}",	  "{topic}:{key}:state",
+					 "{{{topic}}}:{key}", "a{key}aa", "s*[x]?\\{key}\\" };
 
 static void test_render_then_parse(void **state)
 {
@@ -239,7 +242,7 @@ static void test_parse_then_render(void **state)
 	buffer_release(&back);
 }
 
-/* --- templates ------------------------------------------------------------------------------------------------------ */
+/* --- templates ---------------------------------------------------------------------------------------------------- */
 
 static void assert_bytes(const struct buffer *b, const char *text)
 {
@@ -262,7 +265,8 @@ static void test_marks(void **state)
 	assert_memory_equal(out.data, "{orders}:a\0b:x", 14);
 	assert_true(template_parse(t, KEY_FORMAT_RAW, "orders", "{orders}::x", 11, &out));
 	assert_int_equal(out.size, 0);
-	assert_false(template_parse(t, KEY_FORMAT_RAW, "orders", "{orders}:x", 10, &out)); /* prefix and suffix may not share the colon */
+	assert_false(template_parse(t, KEY_FORMAT_RAW, "orders", "{orders}:x", 10,
+				    &out)); /* prefix and suffix may not share the colon */
 	assert_false(template_parse(t, KEY_FORMAT_RAW, "order", "{orders}:a:x", 12, &out));
 	assert_false(template_parse(t, KEY_FORMAT_RAW, "orders", "", 0, &out));
 	template_render_partition(epoch, "orders", 12, &out);
@@ -317,11 +321,21 @@ static void test_malformed(void **state)
 		const char *text, *words;
 	} cases[] = {
 		{ "", "an empty template" },
-		{ "state:{key", "at character 7: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces" },
-		{ "state:{}", "at character 7: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces" },
-		{ "{Key}", "at character 1: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces" },
-		{ "{key}}", "at character 6: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces" },
-		{ "{", "at character 1: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for braces" },
+		{ "state:{key",
+		  "at character 7: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for "
+		  "braces" },
+		{ "state:{}",
+		  "at character 7: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for "
+		  "braces" },
+		{ "{Key}",
+		  "at character 1: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for "
+		  "braces" },
+		{ "{key}}",
+		  "at character 6: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for "
+		  "braces" },
+		{ "{",
+		  "at character 1: a brace that begins no mark; valid: {key}, {topic}, {partition}; {{ and }} for "
+		  "braces" },
 		{ "{key}:{key}", "at character 7: {key} a second time" },
 		{ "{key}:{partition}", "{key} and {partition} in one template" },
 	};
