@@ -80,5 +80,6 @@ int main(int argc, char **argv)
 	wait_for_end(&signals);
 	rd_kafka_mock_cluster_destroy(cluster);
 	rd_kafka_destroy(rk);
+	free(topics.item);
 	return 0;
 }

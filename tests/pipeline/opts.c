@@ -130,10 +130,10 @@ int opts_choice(const char *name, const char *text, const char *const *valid)
 {
 	struct buf words = { 0 };
 
-	for (int i = 0; valid[i]; i++) {
+	for (int i = 0; valid[i]; i++)
 		if (!strcmp(text, valid[i]))
 			return i;
+	for (int i = 0; valid[i]; i++)
 		buf_format(&words, "%s%s", i ? ", " : "", valid[i]);
-	}
 	die_usage("%s: \"%s\" is none of %s", name, text, words.data);
 }
