@@ -260,7 +260,7 @@ static void test_full(void **state)
 	chunk_blob_release(&blob);
 	blob = seal(b);
 	chunk_builder_shrink(b);
-	assert_true(chunk_builder_bytes(b) < 1000);
+	assert_true(chunk_builder_bytes(b) < 10000);
 	chunk_blob_release(&blob);
 	chunk_builder_free(b);
 	free(key);
