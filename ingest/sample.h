@@ -27,6 +27,9 @@ void sampler_close(struct sampler *sampler);
 /* INFO into redis_server and redis_info, through the writer. */
 int sampler_info(struct sampler *sampler, struct writer *writer, struct trouble *t);
 
+/* Keys in the database in use, as sampler_info read it; UNKNOWN before. */
+int64_t sampler_server_keys(const struct sampler *sampler);
+
 /*
  * Where the server is a replica: asks its master (same credentials) for master_repl_offset and waits until the replica has passed it under the same
  * replid, at most wait_ms. *words: NULL on a master, "passed", or why it could not be shown (static or owned by the sampler).
@@ -46,13 +49,21 @@ struct sample_counts {
 	struct trouble scan_trouble; /* why not */
 };
 
+/* Another topic whose fences lie on the same server and database. Of two templates that name a Redis key, the one with the longer literal prefix has it. */
+struct sample_rival {
+	const struct key_template *key;
+	enum key_format key_format;
+	const char *topic;
+};
+
 /* What one sampling is about; borrowed for the calls. */
 struct sample_subject {
 	const struct pipeline_config *pipeline;
 	const char *topic;
 	int64_t topic_id;
-	/* Other templates on the same server and db that may claim a key: the longest literal prefix wins. NULL-ended; may be NULL. */
-	const struct key_template *const *rivals;
+	const struct sample_rival *claims;
+	size_t claim_count;
+	const struct key_template *const *rivals; /* claims of which neither topic nor format is known; NULL-ended; may be NULL */
 };
 
 /* SCAN with MATCH, HMGET and PTTL pipelined; keys with hash < T into the sink, and marked as seen in the key set. */

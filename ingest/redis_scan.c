@@ -1,0 +1,231 @@
+/*
+ * redis_scan: SCAN, and a look at every key that it shows and that is in the sample.
+ *
+ * On the wire: SCAN 1 | SCAN 2, keys of page 1 | SCAN 3, keys of page 2 | ... While the server works on one page, the replies to the one before become
+ * rows, so that neither side waits for the other. After a lost connection to the same process the pages in flight are asked again, and the scan goes on
+ * from the last cursor that came back; another process knows nothing of it, and the scan is incomplete.
+ */
+#include "ingest/sampler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ingest/redis_look.h"
+#include "ingest/redis_seen.h"
+
+struct scan {
+	struct look look;
+	const struct sample_subject *subject;
+	struct keyset *keys;
+	struct sample_counts *counts;
+	struct look_batch pages[2];
+	char *match;
+	size_t match_size;
+	char cursor[32];          /* of the next SCAN, or of the one in flight */
+	bool done;                /* the cursor came back to 0 */
+	int process;              /* that gave the cursor */
+	struct buffer record_key, command;
+	struct redis_seen seen;
+};
+
+/* --- which keys ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the key is to be looked at, and was not before. */
+static bool take_key(struct scan *scan, struct look_key *key)
+{
+	struct keyset_entry *entry;
+
+	if (key->hash >= keyset_main_threshold(scan->keys))
+		return false;
+	entry = keyset_find(scan->keys, key->hash, key->key.at, key->key.size);
+	if (!entry)
+		return redis_seen_add(&scan->seen, key->hash, key->key.at, key->key.size);
+	if (entry->seen)
+		return false;
+	entry->seen = entry->present = true; /* until its look says otherwise */
+	key->in_set = true;
+	key->strata = entry->strata;
+	return true;
+}
+
+static void consider(struct scan *scan, struct bytes redis_key, struct look_batch *page)
+{
+	const struct pipeline_config *p = scan->subject->pipeline;
+	struct look_key key = { .redis_key = redis_key, .strata = STRATUM_MAIN };
+
+	if (look_is_rivals(&scan->look, redis_key))
+		return;
+	scan->counts->scanned++;
+	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size, &scan->record_key)) {
+		scan->counts->unparsed++;
+		return;
+	}
+	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "", scan->record_key.size };
+	key.hash = keyset_hash(key.key.at, key.key.size);
+	if (!take_key(scan, &key))
+		return;
+	scan->counts->taken++;
+	look_batch_add(page, &key);
+}
+
+/* --- the wire -------------------------------------------------------------------------------------------------------------------------- */
+
+static void send_scan(struct scan *scan)
+{
+	char count[24];
+	int size = snprintf(count, sizeof(count), "%lld", (long long)redis_rate_page(&scan->look.sampler->rate));
+
+	scan->command.size = 0;
+	redis_format(&scan->command, 6, (struct bytes[]){
+		BYTES("SCAN"), { scan->cursor, strlen(scan->cursor) }, BYTES("MATCH"), { scan->match, scan->match_size },
+		BYTES("COUNT"), { count, (size_t)size } });
+	redis_conn_send(scan->look.sampler->conn, &scan->command);
+}
+
+/* A SCAN's reply: the next cursor, and keys into page. */
+static int take_page(struct scan *scan, const redisReply *reply, struct look_batch *page, struct trouble *t)
+{
+	struct reply_origin origin = redis_conn_origin(scan->look.sampler->conn, "SCAN");
+	const redisReply *keys;
+
+	if (reply->type == REDIS_REPLY_ERROR)
+		return reply_trouble(reply, &origin, t);
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || !reply_is_text(reply->element[0]) ||
+	    reply->element[0]->len >= sizeof(scan->cursor) || reply->element[1]->type != REDIS_REPLY_ARRAY)
+		return trouble_set(t, "SCAN: a reply of another shape than Redis gives");
+	snprintf(scan->cursor, sizeof(scan->cursor), "%s", reply->element[0]->str);
+	scan->done = !strcmp(scan->cursor, "0");
+	keys = reply->element[1];
+	look_batch_clear(page);
+	for (size_t i = 0; i < keys->elements; i++)
+		consider(scan, reply_bytes(keys->element[i]), page);
+	look_take_again(&scan->look, page);
+	return 1;
+}
+
+/* Walking the table costs the server about as much for keys that do not match. */
+static void pay(struct scan *scan, const struct look_batch *page)
+{
+	struct sampler *s = scan->look.sampler;
+	int64_t walked = redis_rate_page(&s->rate);
+
+	redis_rate_take(&s->rate, s->run, (int64_t)page->count > walked ? (int64_t)page->count : walked);
+}
+
+/*
+ * Receives the page in flight, sends the next SCAN and the page's looks, and receives the looks of the page before. 1; 0 the link is lost; -1 trouble.
+ */
+static int step(struct scan *scan, struct trouble *t)
+{
+	struct redis_conn *conn = scan->look.sampler->conn;
+	struct look_batch *before = look_batch_open(&scan->pages[0]) ? &scan->pages[0] : &scan->pages[1];
+	struct look_batch *page = before == &scan->pages[0] ? &scan->pages[1] : &scan->pages[0];
+	redisReply *reply;
+	int got = redis_conn_receive(conn, &reply, t);
+
+	if (got > 0)
+		got = take_page(scan, reply, page, t);
+	if (got <= 0)
+		return got;
+	pay(scan, page);
+	if (page->count > scan->look.window) {
+		got = look_receive(&scan->look, before, t);
+		if (got > 0)
+			got = look_shorten(&scan->look, page, t);
+		if (got <= 0)
+			return got;
+	}
+	if (!scan->done)
+		send_scan(scan);
+	look_send(&scan->look, page);
+	got = redis_conn_flush(conn, t);
+	return got > 0 && look_batch_open(before) ? look_receive(&scan->look, before, t) : got;
+}
+
+/* After a lost link: what was in flight is asked again. */
+static int recover(struct scan *scan, struct trouble *t)
+{
+	struct redis_conn *conn = scan->look.sampler->conn;
+
+	for (size_t i = 0; i < 2; i++)
+		if (look_finish(&scan->look, &scan->pages[i], t) < 0)
+			return -1;
+	if (redis_conn_reopen(conn, t) < 0)
+		return -1;
+	if (redis_conn_process(conn) != scan->process)
+		return trouble_set(t, "the server was restarted or replaced during the scan, and its cursor means nothing there");
+	if (scan->done)
+		return 0;
+	send_scan(scan);
+	return redis_conn_flush(conn, t) < 0 ? -1 : 0;
+}
+
+/* Looks that are still owed once SCAN is through. */
+static int finish(struct scan *scan, struct trouble *t)
+{
+	int got = 1;
+
+	for (size_t i = 0; i < 2 && got > 0; i++)
+		if (look_batch_open(&scan->pages[i]))
+			got = look_receive(&scan->look, &scan->pages[i], t);
+	if (got < 0 || (got == 0 && recover(scan, t) < 0))
+		return -1;
+	while (scan->look.again.count) {
+		look_batch_clear(&scan->pages[0]);
+		look_take_again(&scan->look, &scan->pages[0]);
+		if (look_finish(&scan->look, &scan->pages[0], t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int scan_all(struct scan *scan, struct trouble *t)
+{
+	struct sampler *s = scan->look.sampler;
+
+	if (redis_conn_reopen(s->conn, t) < 0)
+		return -1;
+	scan->process = redis_conn_process(s->conn);
+	send_scan(scan);
+	if (redis_conn_flush(s->conn, t) < 0)
+		return -1;
+	while (!scan->done) {
+		int got = step(scan, t);
+
+		if (got < 0 || (got == 0 && recover(scan, t) < 0))
+			return -1;
+		run_progress(s->run, "sample", "keys", scan->counts->scanned, s->server_keys);
+	}
+	return finish(scan, t);
+}
+
+static void scan_release(struct scan *scan)
+{
+	look_release(&scan->look);
+	for (size_t i = 0; i < 2; i++)
+		look_batch_release(&scan->pages[i]);
+	redis_seen_release(&scan->seen);
+	buffer_release(&scan->record_key);
+	buffer_release(&scan->command);
+	free(scan->match);
+}
+
+int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys,
+		 struct sample_counts *counts, struct trouble *t)
+{
+	struct scan scan = { .subject = subject, .keys = keys, .counts = counts, .cursor = "0" };
+	int result;
+
+	counts->scan_trouble.text[0] = '\0';
+	look_init(&scan.look, sampler, writer, subject, keys);
+	scan.match = template_match(subject->pipeline->key, subject->topic, &scan.match_size);
+	counts->scan_complete = scan_all(&scan, &counts->scan_trouble) == 0;
+	if (!counts->scan_complete) {
+		trouble_wrap(&counts->scan_trouble, "redis %s: scan", sampler->redis->address);
+		redis_conn_drop(sampler->conn);
+		look_unsee_open(&scan.look, scan.pages, 2);
+	}
+	result = sample_flush(&scan.look.sink, t);
+	scan_release(&scan);
+	return result;
+}

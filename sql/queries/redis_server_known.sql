@@ -1,0 +1,1 @@
+SELECT 1 FROM redis_server WHERE run_id = ? AND address = ?
