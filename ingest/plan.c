@@ -103,9 +103,9 @@ static int resolve(struct lane *lane, struct trouble *t)
 	for (size_t i = 0; i < pipeline->topic_count; i++)
 		if (add_topics(lane, pipeline->topics[i], t) < 0)
 			return -1;
-	if (lane->count > 1 && pipeline->key && !template_has_topic(pipeline->key))
-		return trouble_set(t, "%zu topics match, but the key template %s has no {topic}: their fences would share keys", lane->count,
-				   template_text(pipeline->key));
+	if (lane->count > 1 && pipeline->one_topic_only)
+		return trouble_set(t, "%zu topics match, but a template of the pipeline has no {topic}: their fences would share keys",
+				   lane->count);
 	if (pipeline->dlq)
 		add_subject(lane, pipeline->dlq, ROLE_DLQ);
 	for (size_t i = 0; i < pipeline->copartitioned_count; i++)
