@@ -76,7 +76,9 @@ static struct bound commit_bound(const struct partition_looks *looks)
 		b.end = looks->commit.value < looks->high_watermark.value ? looks->commit.value : looks->high_watermark.value;
 		b.source = "committed";
 	} else {
-		b.reason = looks->commit.trouble.text[0] || looks->high_watermark.trouble.text[0] ? "commit-unknown" : "no-commit";
+		b.reason = looks->commit.at_us == UNKNOWN || looks->commit.trouble.text[0] || looks->high_watermark.value == UNKNOWN
+				   ? "commit-unknown"
+				   : "no-commit";
 	}
 	return b;
 }
@@ -148,7 +150,7 @@ static int record_part(struct plan *plan, const struct lane *lane, const struct 
 	const struct partition_looks *looks = &subject->looks[p];
 	const struct look *known_commit = &looks->commit;
 	char words[64];
-	struct bound b = bound_of(lane, looks, sampled_us, words, sizeof(words));
+	struct bound b = { .end = UNKNOWN, .reason = "replay-only" };
 	struct fact_horizon row = {
 		.run_id = plan->run->id,
 		.topic_id = subject->topic_id,
@@ -178,6 +180,8 @@ static int record_part(struct plan *plan, const struct lane *lane, const struct 
 		.covered = part->covered,
 	};
 
+	if (sampled_us != UNKNOWN)
+		b = bound_of(lane, looks, sampled_us, words, sizeof(words));
 	if (count_records(plan, history->incarnation_id, p, &row.records, t) < 0)
 		return -1;
 	if (subject->role == ROLE_SOURCE)

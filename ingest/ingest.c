@@ -246,7 +246,7 @@ static int record_lanes(struct plan *plan, const int64_t *sampled_us, struct tro
 
 		if (record_uncovered(plan, lane, t) < 0)
 			return -1;
-		if (sampled_us && horizon_record(plan, lane, sampled_us[i], t) < 0)
+		if (horizon_record(plan, lane, sampled_us ? sampled_us[i] : UNKNOWN, t) < 0)
 			return -1;
 	}
 	return db_commit(plan->db, t);

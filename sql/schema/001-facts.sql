@@ -193,7 +193,7 @@ CREATE TABLE horizon (
 	from_offset        INTEGER,                 -- of the config's "from"; NULL: beginning
 	start_offset       INTEGER,                 -- the horizon; NULL: the partition has none,
 	end_offset         INTEGER,
-	reason             TEXT,                    -- and why: no-commit, commit-unknown, empty, unreachable, not-yet-old
+	reason             TEXT,                    -- and why: no-commit, commit-unknown, empty, not-yet-old, replay-only
 	end_source         TEXT,                    -- committed, committed in run N, age
 	covered            INTEGER NOT NULL DEFAULT 1, -- 0: not replayed to its end; trouble says why
 	records            INTEGER,                 -- committed records indexed
