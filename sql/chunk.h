@@ -1,5 +1,6 @@
 /*
- * chunk: up to 16,384 records of one partition as one blob of columns. This page is the format; table chunk holds the blobs.
+ * chunk: up to 16,384 records of one partition as one blob of columns. This page is the format; table chunk holds the
+ * blobs.
  *
  * All numbers are little endian. A blob is a header, a directory, the columns in the directory's order, and a checksum:
  *
@@ -31,7 +32,8 @@
  *     value hash    XXH3-64 of the value; 0 for a tombstone. Width 8
  *     flags         RECORD_*. Width 1
  *     number        zigzag(number); 0 where flags lack RECORD_NUMBER
- *     source topic size, source topic bytes, source partition (zigzag), source offset (zigzag): 0 and nothing where flags lack RECORD_SOURCE
+ *     source topic size, source topic bytes, source partition (zigzag), source offset (zigzag)
+ *                   0 and nothing where flags lack RECORD_SOURCE
  *
  * A reader must take nothing on trust: chunk_decode checks every size before it uses it, and refuses in words.
  */
@@ -47,8 +49,8 @@
 enum {
 	CHUNK_VERSION = 1,
 	CHUNK_RECORDS_MAX = 16384,
-	CHUNK_KEY_BYTES_FULL = 16 << 20,  /* a chunk with so many bytes of keys (or source topics) is full */
-	CHUNK_KEY_MAX = 240 << 20,        /* bytes of one key; more is refused. Brokers refuse it long before */
+	CHUNK_KEY_BYTES_FULL = 16 << 20, /* a chunk with so many bytes of keys (or source topics) is full */
+	CHUNK_KEY_MAX = 240 << 20,	 /* bytes of one key; more is refused. Brokers refuse it long before */
 };
 
 /* Ids in the directory. Never reused; producer is reserved. */
@@ -89,19 +91,19 @@ enum chunk_kind { CHUNK_COMMITTED = 0, CHUNK_ABORTED = 1 };
 enum record_flags {
 	RECORD_TOMBSTONE = 1, /* the value is null */
 	RECORD_NULL_KEY = 2,
-	RECORD_NUMBER = 4,    /* number holds the value */
-	RECORD_SOURCE = 8,    /* the source coordinates are known */
+	RECORD_NUMBER = 4, /* number holds the value */
+	RECORD_SOURCE = 8, /* the source coordinates are known */
 };
 
 /* One record, as a source hands it over. Pointers are borrowed for the call. */
 struct record {
 	int64_t offset, timestamp_ms;
 	const void *key;
-	int32_t key_size;         /* -1: null key */
-	int64_t value_size;       /* -1: tombstone */
-	uint64_t value_hash;      /* XXH3_64bits of the value; 0 for a tombstone */
+	int32_t key_size;    /* -1: null key */
+	int64_t value_size;  /* -1: tombstone */
+	uint64_t value_hash; /* XXH3_64bits of the value; 0 for a tombstone */
 	bool has_number;
-	int64_t number;           /* the value as decimal int64, where has_number */
+	int64_t number;		  /* the value as decimal int64, where has_number */
 	const char *source_topic; /* where the record came from (DLQ, output); NULL: not known */
 	size_t source_topic_size;
 	int32_t source_partition;
@@ -116,7 +118,7 @@ struct chunk_blob {
 
 void chunk_blob_release(struct chunk_blob *blob);
 
-/* --- writing: chunk_write.c ---------------------------------------------------------------------------------------- */
+/* --- writing: chunk_write.c -------------------------------------------------------------------------------------- */
 
 /* The compressor and its scratch memory (about 2 MiB): one per thread, for all its builders. */
 struct chunk_encoder;
@@ -132,8 +134,8 @@ struct chunk_builder *chunk_builder_new(unsigned columns);
 void chunk_builder_free(struct chunk_builder *builder);
 
 /*
- * Adds a record. 0; or -1 where the offset is negative or not above the last one, a size is out of range, or the builder is full:
- * ask chunk_builder_full after each one.
+ * Adds a record. 0; or -1 where the offset is negative or not above the last one, a size is out of range, or the
+ * builder is full: ask chunk_builder_full after each one.
  */
 int chunk_builder_add(struct chunk_builder *builder, const struct record *record, struct trouble *t);
 
@@ -144,13 +146,16 @@ bool chunk_builder_full(const struct chunk_builder *builder);
 struct chunk_span {
 	size_t records;
 	int64_t first_offset, end_offset; /* end: the last record's offset + 1 */
-	int64_t min_ms, max_ms;           /* both inside */
+	int64_t min_ms, max_ms;		  /* both inside */
 };
 
 /* All but records are UNKNOWN where it is 0. */
 struct chunk_span chunk_builder_span(const struct chunk_builder *builder);
 
-/* Bytes of memory that the builder holds. They stay held after a seal, for the next records, until chunk_builder_shrink. */
+/*
+ * Bytes of memory that the builder holds. They stay held after a seal, for the next records, until
+ * chunk_builder_shrink.
+ */
 size_t chunk_builder_bytes(const struct chunk_builder *builder);
 
 /* Gives back the memory of an empty builder; one that has records is left as it is. */
@@ -159,20 +164,23 @@ void chunk_builder_shrink(struct chunk_builder *builder);
 /* Encodes what the builder has, at least one record, into blob, which grows as needed, and empties the builder. */
 void chunk_builder_seal(struct chunk_builder *builder, struct chunk_encoder *encoder, struct chunk_blob *blob);
 
-/* --- reading: chunk_read.c ----------------------------------------------------------------------------------------- */
+/* --- reading: chunk_read.c --------------------------------------------------------------------------------------- */
 
-/* One decoded chunk. Columns that were not asked for, or that the chunk does not have, are NULL. Borrowed until the reader's next decode. */
+/*
+ * One decoded chunk. Columns that were not asked for, or that the chunk does not have, are NULL. Borrowed until the
+ * reader's next decode.
+ */
 struct chunk_view {
 	size_t records;
-	const int64_t *offset;          /* strictly ascending, none negative */
+	const int64_t *offset; /* strictly ascending, none negative */
 	const int64_t *timestamp_ms;
-	const uint32_t *key_at;         /* records + 1: key i is key_bytes[key_at[i] .. key_at[i + 1]); flags tell null from empty */
+	const uint32_t *key_at; /* records + 1: key i is key_bytes[key_at[i] .. key_at[i + 1]); flags: null or empty */
 	const uint8_t *key_bytes;
-	const int64_t *value_size;      /* -1: tombstone */
+	const int64_t *value_size; /* -1: tombstone */
 	const uint64_t *value_hash;
 	const uint8_t *flags;
-	const int64_t *number;          /* valid where flags has RECORD_NUMBER */
-	const uint32_t *source_topic_at;    /* like key_at; valid where flags has RECORD_SOURCE, as the next three */
+	const int64_t *number;		 /* valid where flags has RECORD_NUMBER */
+	const uint32_t *source_topic_at; /* like key_at; valid where flags has RECORD_SOURCE, as the next three */
 	const uint8_t *source_topic_bytes;
 	const int32_t *source_partition;
 	const int64_t *source_offset;

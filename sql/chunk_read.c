@@ -1,6 +1,6 @@
 /*
- * chunk_read: a blob into columns. Nothing in the blob is trusted: the checksum finds accidents, the checks after it also stand against
- * a blob that was made to harm. What is refused is refused in words.
+ * chunk_read: a blob into columns. Nothing in the blob is trusted: the checksum finds accidents, the checks after it
+ * also stand against a blob that was made to harm. What is refused is refused in words.
  */
 #include "sql/chunk.h"
 
@@ -16,8 +16,8 @@ enum { BYTES_MAX = CHUNK_KEY_MAX + CHUNK_KEY_BYTES_FULL }; /* of a column of byt
 /* The memory of the arrays is made when a column is first asked for, CHUNK_RECORDS_MAX elements each. */
 struct chunk_reader {
 	ZSTD_DCtx *zstd;
-	uint64_t *elements;  /* one column, widened */
-	uint8_t *scratch;    /* one column, as it was written */
+	uint64_t *elements; /* one column, widened */
+	uint8_t *scratch;   /* one column, as it was written */
 	int64_t *offset, *timestamp_ms, *value_size, *number, *source_offset;
 	uint64_t *value_hash;
 	uint32_t *key_at, *source_topic_at;
@@ -91,7 +91,7 @@ static void *array(void *slot, size_t size)
 	return at;
 }
 
-/* --- the frame of a blob -------------------------------------------------------------------------------------------- */
+/* --- the frame of a blob ----------------------------------------------------------------------------------------- */
 
 static int check_header(const struct chunk_header *h, size_t size, struct trouble *t)
 {
@@ -104,7 +104,8 @@ static int check_header(const struct chunk_header *h, size_t size, struct troubl
 	if (h->first_offset < 0)
 		return trouble_set(t, "a first offset of %lld", (long long)h->first_offset);
 	if (size - CHUNK_HEADER_SIZE - CHUNK_CHECKSUM_SIZE < (size_t)h->entries * CHUNK_ENTRY_SIZE)
-		return trouble_set(t, "truncated: the directory of %u columns does not fit in %zu bytes", h->entries, size);
+		return trouble_set(t, "truncated: the directory of %u columns does not fit in %zu bytes", h->entries,
+				   size);
 	return 0;
 }
 
@@ -131,7 +132,8 @@ static int check_directory(const struct decoding *d, size_t room)
 		sum += e.encoded;
 	}
 	if (sum != room)
-		return trouble_set(d->t, "truncated: columns of %llu bytes in a room of %zu", (unsigned long long)sum, room);
+		return trouble_set(d->t, "truncated: columns of %llu bytes in a room of %zu", (unsigned long long)sum,
+				   room);
 	return 0;
 }
 
@@ -177,7 +179,7 @@ static int bad(const struct decoding *d, const struct found *f, const char *why)
 	return trouble_set(d->t, "column %s: %s", f->name, why);
 }
 
-/* --- one column ----------------------------------------------------------------------------------------------------- */
+/* --- one column -------------------------------------------------------------------------------------------------- */
 
 /* Raw and zstd: exactly f->entry.decoded bytes to out, which has room for them. */
 static int unpack(const struct decoding *d, const struct found *f, uint8_t *out)
@@ -207,13 +209,13 @@ static uint64_t one_element(const uint8_t *at, unsigned width)
 	return value;
 }
 
-#define WIDEN(type)                                                                                                           \
-	do {                                                                                                                  \
-		for (size_t i = 0; i < records; i++) {                                                                        \
-			type element;                                                                                         \
-			memcpy(&element, in + i * sizeof(element), sizeof(element));                                          \
-			out[i] = element;                                                                                     \
-		}                                                                                                             \
+#define WIDEN(type)                                                                                                    \
+	do {                                                                                                           \
+		for (size_t i = 0; i < records; i++) {                                                                 \
+			type element;                                                                                  \
+			memcpy(&element, in + i * sizeof(element), sizeof(element));                                   \
+			out[i] = element;                                                                              \
+		}                                                                                                      \
 	} while (0)
 
 static void widen(const uint8_t *in, unsigned width, size_t records, uint64_t *out)
@@ -301,7 +303,7 @@ static int positions(const struct decoding *d, const struct found *f, uint32_t *
 	return sum == f->entry.decoded ? 0 : bad(d, f, "its size is not the sum of the sizes");
 }
 
-/* --- what the view shows -------------------------------------------------------------------------------------------- */
+/* --- what the view shows ----------------------------------------------------------------------------------------- */
 
 static int read_offset(const struct decoding *d, struct chunk_view *view)
 {
@@ -470,9 +472,14 @@ int chunk_decode(struct chunk_reader *reader, const void *blob, size_t size, uns
 		unsigned column;
 		int (*read)(const struct decoding *d, struct chunk_view *view);
 	} columns[] = {
-		{ CHUNK_OFFSET, read_offset },	       { CHUNK_TIMESTAMP, read_timestamp },   { CHUNK_KEY, read_key },
-		{ CHUNK_VALUE_SIZE, read_value_size }, { CHUNK_VALUE_HASH, read_value_hash }, { CHUNK_FLAGS, read_flags },
-		{ CHUNK_NUMBER, read_number },	       { CHUNK_SOURCE, read_source },
+		{ CHUNK_OFFSET, read_offset },
+		{ CHUNK_TIMESTAMP, read_timestamp },
+		{ CHUNK_KEY, read_key },
+		{ CHUNK_VALUE_SIZE, read_value_size },
+		{ CHUNK_VALUE_HASH, read_value_hash },
+		{ CHUNK_FLAGS, read_flags },
+		{ CHUNK_NUMBER, read_number },
+		{ CHUNK_SOURCE, read_source },
 	};
 	struct decoding d = { .reader = reader, .t = t };
 

@@ -10,7 +10,7 @@
 struct chunk_scan {
 	sqlite3 *db;
 	unsigned columns;
-	sqlite3_stmt *next;          /* made at first use */
+	sqlite3_stmt *next; /* made at first use */
 	struct chunk_reader *reader;
 	int64_t decoded;
 	/* the range asked for; start rises as chunks are passed */
@@ -83,8 +83,8 @@ static bool in_view(const struct chunk_scan *scan)
 	const struct chunk_view *v = &scan->view;
 	const struct chunk_place *a = &scan->place, *b = &scan->view_place;
 
-	return v->records && a->incarnation_id == b->incarnation_id && a->partition == b->partition && a->kind == b->kind &&
-	       v->offset[0] <= scan->start && scan->start <= v->offset[v->records - 1];
+	return v->records && a->incarnation_id == b->incarnation_id && a->partition == b->partition &&
+	       a->kind == b->kind && v->offset[0] <= scan->start && scan->start <= v->offset[v->records - 1];
 }
 
 static int decode(struct chunk_scan *scan, struct trouble *t)

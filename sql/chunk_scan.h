@@ -1,6 +1,6 @@
 /*
- * chunk_scan: the records of one partition in the order of their offsets, chunk by chunk, out of the index. What the fold, the key set and
- * the virtual tables read history with.
+ * chunk_scan: the records of one partition in the order of their offsets, chunk by chunk, out of the index. What the
+ * fold, the key set and the virtual tables read history with.
  *
  *     scan = chunk_scan_new(db, CHUNK_KEY | CHUNK_FLAGS);
  *     chunk_scan_range(scan, (struct chunk_place){ incarnation_id, partition, CHUNK_COMMITTED }, start, end);
@@ -10,8 +10,8 @@
  *     if (more < 0)
  *             return -1;
  *
- * The last chunk stays decoded, so ranges asked for in rising order cost one decode per chunk. No statement stays open between the calls.
- * A scan must not outlive changes to the chunks it has read: make it anew after them.
+ * The last chunk stays decoded, so ranges asked for in rising order cost one decode per chunk. No statement stays open
+ * between the calls. A scan must not outlive changes to the chunks it has read: make it anew after them.
  */
 #ifndef SQL_CHUNK_SCAN_H
 #define SQL_CHUNK_SCAN_H
@@ -44,8 +44,8 @@ void chunk_scan_free(struct chunk_scan *scan);
 void chunk_scan_range(struct chunk_scan *scan, struct chunk_place place, int64_t start, int64_t end);
 
 /*
- * Chunks without a record in [start_ms, end_ms) are skipped; the ones read may hold others too. INT64_MAX is no end. Until the next
- * chunk_scan_range.
+ * Chunks without a record in [start_ms, end_ms) are skipped; the ones read may hold others too. INT64_MAX is no end.
+ * Until the next chunk_scan_range.
  */
 void chunk_scan_times(struct chunk_scan *scan, int64_t start_ms, int64_t end_ms);
 
@@ -53,8 +53,8 @@ void chunk_scan_times(struct chunk_scan *scan, int64_t start_ms, int64_t end_ms)
 int chunk_scan_next(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t);
 
 /*
- * Record by record: keeps part->from at a record that was not looked at yet, going to the next chunk when from has come to to. Zero part
- * first. 1, 0 or -1 like chunk_scan_next.
+ * Record by record: keeps part->from at a record that was not looked at yet, going to the next chunk when from has come
+ * to to. Zero part first. 1, 0 or -1 like chunk_scan_next.
  */
 static inline int chunk_scan_peek(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t)
 {

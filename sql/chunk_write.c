@@ -1,8 +1,8 @@
 /*
- * chunk_write: records into columns, columns into a blob. A column is kept in memory as it will be written: in the least width that its
- * largest element needs. It starts at one byte and is widened when an element does not fit, so that sealing has nothing left to convert
- * and a thousand builders of a thousand partitions hold little. The last few elements wait as they came, because narrowing many at a time
- * costs a third of narrowing each.
+ * chunk_write: records into columns, columns into a blob. A column is kept in memory as it will be written: in the
+ * least width that its largest element needs. It starts at one byte and is widened when an element does not fit, so
+ * that sealing has nothing left to convert and a thousand builders of a thousand partitions hold little. The last few
+ * elements wait as they came, because narrowing many at a time costs a third of narrowing each.
  */
 #include "sql/chunk.h"
 
@@ -19,10 +19,10 @@ enum { WAITING = 64 };
 /* Numbers, one a record. */
 struct column {
 	uint8_t *at;
-	size_t held;      /* bytes allocated */
-	unsigned width;   /* 1, 2, 4, 8 */
+	size_t held;	/* bytes allocated */
+	unsigned width; /* 1, 2, 4, 8 */
 	uint64_t first;
-	uint64_t bits, changes; /* or of all elements, or of all that they differ from the first in */
+	uint64_t bits, changes;	   /* or of all elements, or of all that they differ from the first in */
 	uint64_t waiting[WAITING]; /* the newest, records % WAITING of them */
 };
 
@@ -45,7 +45,7 @@ struct chunk_encoder {
 	ZSTD_CCtx *zstd;
 };
 
-/* --- columns in memory ---------------------------------------------------------------------------------------------- */
+/* --- columns in memory ------------------------------------------------------------------------------------------- */
 
 static void column_reset(struct column *column, unsigned width)
 {
@@ -95,12 +95,12 @@ static void column_widen(struct column *column, size_t count, uint64_t bits)
 	column->width = width;
 }
 
-#define NARROW(type)                                                                                                          \
-	do {                                                                                                                  \
-		for (size_t i = 0; i < count; i++) {                                                                          \
-			type narrow = (type)values[i];                                                                        \
-			memcpy(out + i * sizeof(narrow), &narrow, sizeof(narrow));                                            \
-		}                                                                                                             \
+#define NARROW(type)                                                                                                   \
+	do {                                                                                                           \
+		for (size_t i = 0; i < count; i++) {                                                                   \
+			type narrow = (type)values[i];                                                                 \
+			memcpy(out + i * sizeof(narrow), &narrow, sizeof(narrow));                                     \
+		}                                                                                                      \
 	} while (0)
 
 static void narrow(const uint64_t *values, size_t count, unsigned width, uint8_t *out)
@@ -155,7 +155,7 @@ static void bytes_free(struct bytes_column *column)
 	*column = (struct bytes_column){ .at = NULL };
 }
 
-/* --- the builder ---------------------------------------------------------------------------------------------------- */
+/* --- the builder ------------------------------------------------------------------------------------------------- */
 
 /* The columns of numbers of a builder. */
 #define ALWAYS_COLUMNS(X) X(offset) X(timestamp) X(key_size) X(value_size) X(value_hash) X(flags)
@@ -238,14 +238,17 @@ static int check_record(const struct chunk_builder *b, const struct record *r, s
 	if (r->offset < 0 || r->offset == INT64_MAX)
 		return trouble_set(t, "record at %lld: no offset", (long long)r->offset);
 	if (b->records && r->offset <= b->last_offset)
-		return trouble_set(t, "record at %lld comes after %lld", (long long)r->offset, (long long)b->last_offset);
+		return trouble_set(t, "record at %lld comes after %lld", (long long)r->offset,
+				   (long long)b->last_offset);
 	if (r->key_size < -1 || r->key_size > CHUNK_KEY_MAX)
-		return trouble_set(t, "record at %lld: a key of %ld bytes, more than %d", (long long)r->offset, (long)r->key_size,
-				   CHUNK_KEY_MAX);
+		return trouble_set(t, "record at %lld: a key of %ld bytes, more than %d", (long long)r->offset,
+				   (long)r->key_size, CHUNK_KEY_MAX);
 	if (r->value_size < -1 || r->value_size == INT64_MAX)
-		return trouble_set(t, "record at %lld: a value of %lld bytes", (long long)r->offset, (long long)r->value_size);
+		return trouble_set(t, "record at %lld: a value of %lld bytes", (long long)r->offset,
+				   (long long)r->value_size);
 	if (r->source_topic && r->source_topic_size > CHUNK_KEY_MAX)
-		return trouble_set(t, "record at %lld: a source topic of %zu bytes", (long long)r->offset, r->source_topic_size);
+		return trouble_set(t, "record at %lld: a source topic of %zu bytes", (long long)r->offset,
+				   r->source_topic_size);
 	return 0;
 }
 
@@ -331,7 +334,7 @@ int chunk_builder_add(struct chunk_builder *b, const struct record *r, struct tr
 	return 0;
 }
 
-/* --- the blob ------------------------------------------------------------------------------------------------------- */
+/* --- the blob ---------------------------------------------------------------------------------------------------- */
 
 struct chunk_encoder *chunk_encoder_new(int level)
 {
@@ -400,7 +403,8 @@ static void seal_bytes(struct sealing *s, enum chunk_column_id id, const uint8_t
 {
 	size_t bound = ZSTD_compressBound(e.decoded);
 	uint8_t *room = blob_room(s->blob, bound);
-	size_t size = id == CHUNK_ID_VALUE_HASH ? SIZE_MAX : ZSTD_compress2(s->encoder->zstd, room, bound, bytes, e.decoded);
+	size_t size =
+		id == CHUNK_ID_VALUE_HASH ? SIZE_MAX : ZSTD_compress2(s->encoder->zstd, room, bound, bytes, e.decoded);
 
 	if (size < e.decoded) { /* errors of zstd are above every size */
 		e.encoded = (uint32_t)size;

@@ -14,7 +14,8 @@ SQLITE_EXTENSION_INIT1
 #include "sql/record.h"
 
 /* SQLite derives the name from that of the file. */
-__attribute__((visibility("default"))) int sqlite3_fencepost_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
+__attribute__((visibility("default"))) int sqlite3_fencepost_init(sqlite3 *db, char **error,
+								  const sqlite3_api_routines *api);
 
 int sqlite3_fencepost_init(sqlite3 *db, char **error, const sqlite3_api_routines *api)
 {

@@ -1,4 +1,7 @@
-/* gap: a walk along the committed records, the aborted ones and the known ranges of a partition, all three in rising order. */
+/*
+ * gap: a walk along the committed records, the aborted ones and the known ranges of a partition, all three in rising
+ * order.
+ */
 #include "sql/gap.h"
 
 #include <stdbool.h>
@@ -24,7 +27,7 @@ struct gap_walk {
 	bool compacted, policy_unknown;
 	/* the range asked for */
 	int64_t start, end;
-	int64_t at;                       /* everything below was looked at */
+	int64_t at; /* everything below was looked at */
 	/* the gap_range at or after at, and the run of aborted records; both ends INT64_MAX: no more */
 	struct gap range, run;
 };
@@ -72,7 +75,7 @@ int64_t gap_walk_decoded(const struct gap_walk *w)
 	return chunk_scan_decoded(w->committed.scan) + chunk_scan_decoded(w->aborted.scan);
 }
 
-/* --- beginning ------------------------------------------------------------------------------------------------------ */
+/* --- beginning --------------------------------------------------------------------------------------------------- */
 
 /* 1, or 0 where the partition is not indexed. */
 static int read_partition(struct gap_walk *w, int64_t incarnation_id, int64_t partition, struct trouble *t)
@@ -124,7 +127,8 @@ static void begin_lane(struct lane *lane, struct chunk_place place, int64_t star
 	chunk_scan_range(lane->scan, place, start, end);
 }
 
-int gap_walk_range(struct gap_walk *w, int64_t incarnation_id, int64_t partition, int64_t start, int64_t end, struct trouble *t)
+int gap_walk_range(struct gap_walk *w, int64_t incarnation_id, int64_t partition, int64_t start, int64_t end,
+		   struct trouble *t)
 {
 	struct chunk_place place = { incarnation_id, partition, CHUNK_COMMITTED };
 	int more;
@@ -142,7 +146,7 @@ int gap_walk_range(struct gap_walk *w, int64_t incarnation_id, int64_t partition
 	return begin_ranges(w, incarnation_id, partition, t);
 }
 
-/* --- walking -------------------------------------------------------------------------------------------------------- */
+/* --- walking ----------------------------------------------------------------------------------------------------- */
 
 /* The first record at or above offset: its offset, or INT64_MAX where there is none; -1 is trouble. */
 static int64_t lane_seek(struct lane *lane, int64_t offset, struct trouble *t)

@@ -1,8 +1,8 @@
 /*
  * gap: the holes of a partition's history, and what each of them is. The virtual table gap (gap.c) shows the same.
  *
- * A hole is a run of offsets below the partition's next offset that no committed record covers; it is split where its class changes. The
- * class of an offset is the first that applies:
+ * A hole is a run of offsets below the partition's next offset that no committed record covers; it is split where its
+ * class changes. The class of an offset is the first that applies:
  *
  *     trimmed     below the first indexed offset, or in a gap_range of that class: it was gone before it could be read
  *     unknown     in a gap_range of that class
@@ -20,7 +20,12 @@
 #include "sql/sqlite.h"
 #include "sql/trouble.h"
 
-#define GAP_CLASSES(X) X(CONTROL, "control") X(ABORTED, "aborted") X(COMPACTED, "compacted") X(TRIMMED, "trimmed") X(UNKNOWN, "unknown")
+#define GAP_CLASSES(X)                                                                                                 \
+	X(CONTROL, "control")                                                                                          \
+	X(ABORTED, "aborted")                                                                                          \
+	X(COMPACTED, "compacted")                                                                                      \
+	X(TRIMMED, "trimmed")                                                                                          \
+	X(UNKNOWN, "unknown")
 
 enum gap_class {
 #define GAP_ID(id, name) GAP_##id,
@@ -36,14 +41,21 @@ struct gap {
 	enum gap_class class;
 };
 
-/* Walks over the gaps of a partition; it keeps a read open until its end. It must not outlive changes to the history: make it anew after them. */
+/*
+ * Walks over the gaps of a partition; it keeps a read open until its end. It must not outlive changes to the history:
+ * make it anew after them.
+ */
 struct gap_walk;
 
 struct gap_walk *gap_walk_new(sqlite3 *db);
 void gap_walk_free(struct gap_walk *walk);
 
-/* Begins over: the gaps of a partition that have an offset in [start, end), whole. A partition that is not indexed has none. 0 or -1. */
-int gap_walk_range(struct gap_walk *walk, int64_t incarnation_id, int64_t partition, int64_t start, int64_t end, struct trouble *t);
+/*
+ * Begins over: the gaps of a partition that have an offset in [start, end), whole. A partition that is not indexed has
+ * none. 0 or -1.
+ */
+int gap_walk_range(struct gap_walk *walk, int64_t incarnation_id, int64_t partition, int64_t start, int64_t end,
+		   struct trouble *t);
 
 /* 1 with a gap, in rising order; 0 at the end; -1. */
 int gap_walk_next(struct gap_walk *walk, struct gap *gap, struct trouble *t);

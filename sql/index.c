@@ -20,7 +20,7 @@
 
 enum { WRITER_PATIENCE_S = 600, READER_PATIENCE_S = 60, WRITER_GRACE_S = 5 };
 
-/* --- waiting -------------------------------------------------------------------------------------------------------- */
+/* --- waiting ----------------------------------------------------------------------------------------------------- */
 
 struct patience {
 	const struct run *run;
@@ -49,7 +49,7 @@ static int wait_for_others(void *context, int tries)
 	return 1;
 }
 
-/* --- the lock of writers -------------------------------------------------------------------------------------------- */
+/* --- the lock of writers ----------------------------------------------------------------------------------------- */
 
 /* The lock lies beside the file itself, so that links to it share one lock. */
 static char *lock_path(const char *path)
@@ -97,11 +97,11 @@ static enum index_open take_lock(const struct run *run, const char *path, int64_
 	return result;
 }
 
-/* --- what the file is ----------------------------------------------------------------------------------------------- */
+/* --- what the file is -------------------------------------------------------------------------------------------- */
 
 /*
- * Says in words what the operating system has against the file; one that is not there is well where may_be_new. Without opening it:
- * closing a file drops all locks that the process has on it.
+ * Says in words what the operating system has against the file; one that is not there is well where may_be_new. Without
+ * opening it: closing a file drops all locks that the process has on it.
  */
 static int check_file(const char *path, int mode, bool may_be_new, struct trouble *t)
 {
@@ -150,7 +150,8 @@ static int refuse(sqlite3 *db, const char *path, struct trouble *t)
 			return -1;
 		return trouble_set(t, "index %s: damaged: %s", path, sqlite3_errmsg(db));
 	default:
-		return trouble_set(t, "index %s: %s (SQLite code %d)", path, sqlite3_errmsg(db), sqlite3_extended_errcode(db));
+		return trouble_set(t, "index %s: %s (SQLite code %d)", path, sqlite3_errmsg(db),
+				   sqlite3_extended_errcode(db));
 	}
 }
 
@@ -207,7 +208,7 @@ static int check_state(const struct state *s, const char *path, bool *is_new, st
 	return 0;
 }
 
-/* --- schema --------------------------------------------------------------------------------------------------------- */
+/* --- schema ------------------------------------------------------------------------------------------------------ */
 
 /* A pragma takes no bound values; the number is ours. */
 static int set_version(sqlite3 *db, int64_t version, struct trouble *t)
@@ -245,7 +246,7 @@ static int migrate(sqlite3 *db, int64_t from, struct trouble *t)
 	return 0;
 }
 
-/* --- opening -------------------------------------------------------------------------------------------------------- */
+/* --- opening ----------------------------------------------------------------------------------------------------- */
 
 static int set_up(sqlite3 *db, const char *path, struct trouble *t)
 {
@@ -304,7 +305,10 @@ enum index_open index_open_write(const struct run *run, const char *path, int64_
 	return result;
 }
 
-/* A writer that was killed leaves a journal, which a read-only connection cannot play back. A trouble shows at the next read. */
+/*
+ * A writer that was killed leaves a journal, which a read-only connection cannot play back. A trouble shows at the next
+ * read.
+ */
 static void play_back(const char *path)
 {
 	sqlite3 *db;
@@ -333,8 +337,9 @@ static int prepare_read(const struct run *run, const char *path, struct index *i
 	if (is_new)
 		return trouble_set(t, "index %s: empty; an audit fills it", path);
 	if (state.version < newest_version())
-		return trouble_set(t, "index %s: version %lld is older than this program; the next audit brings it to %lld", path,
-				   (long long)state.version, (long long)newest_version());
+		return trouble_set(
+			t, "index %s: version %lld is older than this program; the next audit brings it to %lld", path,
+			(long long)state.version, (long long)newest_version());
 	return db_script(index->db, sql_queries_index_read, t);
 }
 

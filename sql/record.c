@@ -16,8 +16,9 @@
  *     source_partition  INTEGER
  *     source_offset     INTEGER
  *
- * Rows come in the order of incarnation, partition and offset, and ORDER BY in that order costs nothing. Constraints on topic, incarnation,
- * partition, kind (=), offset and ts (= < <= > >=) decide which chunks are decoded, and the columns that a query uses decide what of them:
+ * Rows come in the order of incarnation, partition and offset, and ORDER BY in that order costs nothing. Constraints on
+ * topic, incarnation, partition, kind (=), offset and ts (= < <= > >=) decide which chunks are decoded, and the columns
+ * that a query uses decide what of them:
  *
  *     SELECT count(*) FROM record WHERE incarnation = 1 AND partition = 3 AND offset >= 1000 AND offset < 2000;
  *
@@ -36,20 +37,20 @@
 #define KINDS 2
 
 /* name, declaration, what must be decoded for it */
-#define RECORD_COLUMNS(X)                                                                                                     \
-	X(TOPIC, "topic TEXT", 0)                                                                                             \
-	X(INCARNATION, "incarnation INTEGER", 0)                                                                              \
-	X(PARTITION, "partition INTEGER", 0)                                                                                  \
-	X(OFFSET, "offset INTEGER", CHUNK_OFFSET)                                                                             \
-	X(TS, "ts INTEGER", CHUNK_TIMESTAMP)                                                                                  \
-	X(KEY, "key BLOB", CHUNK_KEY | CHUNK_FLAGS)                                                                           \
-	X(VALUE_SIZE, "value_size INTEGER", CHUNK_VALUE_SIZE)                                                                 \
-	X(VALUE_HASH, "value_hash INTEGER", CHUNK_VALUE_HASH | CHUNK_FLAGS)                                                   \
-	X(KIND, "kind TEXT", 0)                                                                                               \
-	X(TOMBSTONE, "tombstone INTEGER", CHUNK_FLAGS)                                                                        \
+#define RECORD_COLUMNS(X)                                                                                              \
+	X(TOPIC, "topic TEXT", 0)                                                                                      \
+	X(INCARNATION, "incarnation INTEGER", 0)                                                                       \
+	X(PARTITION, "partition INTEGER", 0)                                                                           \
+	X(OFFSET, "offset INTEGER", CHUNK_OFFSET)                                                                      \
+	X(TS, "ts INTEGER", CHUNK_TIMESTAMP)                                                                           \
+	X(KEY, "key BLOB", CHUNK_KEY | CHUNK_FLAGS)                                                                    \
+	X(VALUE_SIZE, "value_size INTEGER", CHUNK_VALUE_SIZE)                                                          \
+	X(VALUE_HASH, "value_hash INTEGER", CHUNK_VALUE_HASH | CHUNK_FLAGS)                                            \
+	X(KIND, "kind TEXT", 0)                                                                                        \
+	X(TOMBSTONE, "tombstone INTEGER", CHUNK_FLAGS)                                                                 \
 	X(NUMBER, "number INTEGER", CHUNK_NUMBER | CHUNK_FLAGS)                                                        \
-	X(SOURCE_TOPIC, "source_topic TEXT", CHUNK_SOURCE | CHUNK_FLAGS)                                                      \
-	X(SOURCE_PARTITION, "source_partition INTEGER", CHUNK_SOURCE | CHUNK_FLAGS)                                           \
+	X(SOURCE_TOPIC, "source_topic TEXT", CHUNK_SOURCE | CHUNK_FLAGS)                                               \
+	X(SOURCE_PARTITION, "source_partition INTEGER", CHUNK_SOURCE | CHUNK_FLAGS)                                    \
 	X(SOURCE_OFFSET, "source_offset INTEGER", CHUNK_SOURCE | CHUNK_FLAGS)
 
 enum {
@@ -61,9 +62,9 @@ enum {
 
 static const char declaration[] = "CREATE TABLE record ("
 #define COLUMN_DECLARATION(name, declaration, needs) declaration ", "
-				  RECORD_COLUMNS(COLUMN_DECLARATION)
+	RECORD_COLUMNS(COLUMN_DECLARATION)
 #undef COLUMN_DECLARATION
-				  "PRIMARY KEY (incarnation, partition, offset, kind)) WITHOUT ROWID";
+		"PRIMARY KEY (incarnation, partition, offset, kind)) WITHOUT ROWID";
 
 static const unsigned needs[COLUMNS] = {
 #define COLUMN_NEEDS(name, declaration, needs) needs,
@@ -82,7 +83,10 @@ static const struct vtab_push pushes[] = {
 	{ COLUMN_TS, SQLITE_INDEX_CONSTRAINT_LT },	  { COLUMN_TS, SQLITE_INDEX_CONSTRAINT_LE },
 };
 
-enum { PUSHES = sizeof(pushes) / sizeof(pushes[0]), PLAN_COLUMNS_SHIFT = 16 }; /* idxNum: plan, and above it enum chunk_columns */
+enum {
+	PUSHES = sizeof(pushes) / sizeof(pushes[0]),
+	PLAN_COLUMNS_SHIFT = 16, /* idxNum: plan, and above it enum chunk_columns */
+};
 
 _Static_assert(PUSHES <= PLAN_COLUMNS_SHIFT, "a plan fits below the columns");
 
@@ -96,23 +100,24 @@ struct record_table {
 struct lane {
 	struct chunk_scan *scan;
 	struct chunk_part part;
-	int more;              /* 1: part.from is its next record; 0: it has none */
+	int more; /* 1: part.from is its next record; 0: it has none */
 };
 
 struct record_cursor {
 	sqlite3_vtab_cursor base;
-	unsigned columns;      /* of the scans; 0 before the first */
+	unsigned columns; /* of the scans; 0 before the first */
 	struct vtab_places places;
 	struct vtab_range offsets, times;
 	bool wanted[KINDS];
 	struct lane lanes[KINDS];
-	int at;                /* the lane of the current record, -1: at the end */
-	int64_t counted;       /* decoded chunks already added to shared */
+	int at;		 /* the lane of the current record, -1: at the end */
+	int64_t counted; /* decoded chunks already added to shared */
 };
 
-/* --- the table ------------------------------------------------------------------------------------------------------ */
+/* --- the table --------------------------------------------------------------------------------------------------- */
 
-static int record_connect(sqlite3 *db, void *shared, int count, const char *const *arguments, sqlite3_vtab **out, char **error)
+static int record_connect(sqlite3 *db, void *shared, int count, const char *const *arguments, sqlite3_vtab **out,
+			  char **error)
 {
 	int rc = sqlite3_declare_vtab(db, declaration);
 	struct record_table *table;
@@ -191,7 +196,7 @@ static int record_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-/* --- the cursor ----------------------------------------------------------------------------------------------------- */
+/* --- the cursor -------------------------------------------------------------------------------------------------- */
 
 static int record_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
@@ -260,7 +265,8 @@ static void begin_place(struct record_cursor *c)
 {
 	for (int i = 0; i < KINDS; i++) {
 		struct lane *lane = &c->lanes[i];
-		struct chunk_place place = { c->places.incarnation_id, c->places.partition, i == 0 ? CHUNK_COMMITTED : CHUNK_ABORTED };
+		struct chunk_place place = { c->places.incarnation_id, c->places.partition,
+					     i == 0 ? CHUNK_COMMITTED : CHUNK_ABORTED };
 
 		lane->part = (struct chunk_part){ .view = NULL };
 		lane->more = c->wanted[i];
@@ -399,7 +405,7 @@ static int record_eof(sqlite3_vtab_cursor *base)
 	return c->at < 0;
 }
 
-/* --- columns -------------------------------------------------------------------------------------------------------- */
+/* --- columns ----------------------------------------------------------------------------------------------------- */
 
 static void result_key(sqlite3_context *context, const struct chunk_view *v, size_t i)
 {

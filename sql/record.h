@@ -1,7 +1,8 @@
 /*
  * record: the virtual tables over the history, read-only, for the program and for the loadable extension.
  *
- *     SELECT offset, ts, key_text(key) FROM record WHERE topic = 'orders' AND partition = 3 AND offset >= 1000 AND offset < 2000;
+ *     SELECT offset, ts, key_text(key) FROM record WHERE topic = 'orders' AND partition = 3 AND offset >= 1000 AND
+ * offset < 2000;
  *
  * See record.c for the columns of record, vtab_gap.c for those of gap.
  */
@@ -11,8 +12,8 @@
 #include "sql/sqlite.h"
 
 /*
- * Registers the tables record and gap, and the function fencepost_chunks_decoded(): how many chunks they have decoded on this connection.
- * An SQLite result code.
+ * Registers the tables record and gap, and the function fencepost_chunks_decoded(): how many chunks they have decoded
+ * on this connection. An SQLite result code.
  */
 int vtabs_register(sqlite3 *db);
 

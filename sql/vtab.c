@@ -11,7 +11,7 @@
 #include "sql/record.h"
 #include "sql_data.h"
 
-/* --- constraints ---------------------------------------------------------------------------------------------------- */
+/* --- constraints ------------------------------------------------------------------------------------------------- */
 
 static bool fits(sqlite3_index_info *info, int i, const struct vtab_push *push)
 {
@@ -63,7 +63,7 @@ int vtab_in_order(const sqlite3_index_info *info, const struct vtab_push *pushes
 	return 1;
 }
 
-/* --- ranges --------------------------------------------------------------------------------------------------------- */
+/* --- ranges ------------------------------------------------------------------------------------------------------ */
 
 static int64_t after(int64_t value)
 {
@@ -85,8 +85,10 @@ static void narrow_end(struct vtab_range *range, int64_t end)
 /* From `column >= low` and `column < end`, whichever of them op means. */
 static void narrow_ends(struct vtab_range *range, int op, int64_t low, int64_t end)
 {
-	bool above = op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
-	bool below = op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+	bool above = op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
+		     op == SQLITE_INDEX_CONSTRAINT_GE;
+	bool below = op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_LT ||
+		     op == SQLITE_INDEX_CONSTRAINT_LE;
 
 	if (above)
 		narrow_start(range, low);
@@ -134,7 +136,7 @@ int vtab_fail(sqlite3_vtab *table, const struct trouble *t)
 	return SQLITE_ERROR;
 }
 
-/* --- places --------------------------------------------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------------------------------------ */
 
 int vtab_places_topic(struct vtab_places *places, sqlite3_value *value)
 {
@@ -192,7 +194,7 @@ void vtab_places_release(struct vtab_places *places)
 	*places = (struct vtab_places){ .stmt = NULL };
 }
 
-/* --- registration --------------------------------------------------------------------------------------------------- */
+/* --- registration ------------------------------------------------------------------------------------------------ */
 
 static void chunks_decoded(sqlite3_context *context, int count, sqlite3_value **values)
 {
@@ -206,8 +208,8 @@ static void chunks_decoded(sqlite3_context *context, int count, sqlite3_value **
 int vtabs_register(sqlite3 *db)
 {
 	struct vtab_shared *shared = xalloc(sizeof(*shared)); /* owned by the function */
-	int rc = sqlite3_create_function_v2(db, "fencepost_chunks_decoded", 0, SQLITE_UTF8, shared, chunks_decoded, NULL, NULL,
-					    free);
+	int rc = sqlite3_create_function_v2(db, "fencepost_chunks_decoded", 0, SQLITE_UTF8, shared, chunks_decoded,
+					    NULL, NULL, free);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_module_v2(db, "record", &record_module, shared, NULL);

@@ -1,9 +1,10 @@
 /*
- * vtab: what the virtual tables record and gap have in common: which constraints they take from SQLite, ranges out of those, and the places
- * (incarnation, partition) that they go through.
+ * vtab: what the virtual tables record and gap have in common: which constraints they take from SQLite, ranges out of
+ * those, and the places (incarnation, partition) that they go through.
  *
- * A table lists the constraints that it can use. vtab_choose finds which of them a query has and asks SQLite for their values in the list's
- * order; bit i of the plan says that entry i of the list is there. SQLite checks all rows again, so a range may be too wide, never too narrow.
+ * A table lists the constraints that it can use. vtab_choose finds which of them a query has and asks SQLite for their
+ * values in the list's order; bit i of the plan says that entry i of the list is there. SQLite checks all rows again,
+ * so a range may be too wide, never too narrow.
  */
 #ifndef SQL_VTAB_H
 #define SQL_VTAB_H
@@ -29,7 +30,10 @@ struct vtab_range {
 /* The plan: which pushes the query has. Text is pushed down only where it compares byte by byte. */
 unsigned vtab_choose(sqlite3_index_info *info, const struct vtab_push *pushes, size_t count);
 
-/* Whether rows in the order of the columns of order, which ends with -1, satisfy ORDER BY, given those that are fixed by = in the plan. */
+/*
+ * Whether rows in the order of the columns of order, which ends with -1, satisfy ORDER BY, given those that are fixed
+ * by = in the plan.
+ */
 int vtab_in_order(const sqlite3_index_info *info, const struct vtab_push *pushes, unsigned plan, const int *order);
 
 /* Narrows range to what `column op value` leaves. Values that are no numbers leave it as it is, NULL leaves nothing. */
@@ -46,11 +50,11 @@ int vtab_fail(sqlite3_vtab *table, const struct trouble *t);
 /* Which places a query wants, and the one it is at. Zero it; vtab_places_begin prepares. */
 struct vtab_places {
 	sqlite3_stmt *stmt;
-	char *topic_wanted;              /* NULL: all */
+	char *topic_wanted; /* NULL: all */
 	struct vtab_range incarnations, partitions;
 	/* where it is */
 	int64_t incarnation_id, partition;
-	const char *topic;               /* borrowed from the statement */
+	const char *topic; /* borrowed from the statement */
 };
 
 /* Takes `topic = value`. Returns 0 where nothing can be equal to it, else 1. */

@@ -8,8 +8,8 @@
  *     end_offset    INTEGER
  *     class         TEXT      control, aborted, compacted, trimmed, unknown
  *
- * Rows come in the order of incarnation, partition and start_offset. Constraints on topic, incarnation and partition (=), and the two that
- * ask for what overlaps a range, decide what is read:
+ * Rows come in the order of incarnation, partition and start_offset. Constraints on topic, incarnation and partition
+ * (=), and the two that ask for what overlaps a range, decide what is read:
  *
  *     SELECT class FROM gap WHERE incarnation = 1 AND partition = 3 AND start_offset <= 1234 AND end_offset > 1234;
  */
@@ -22,9 +22,10 @@
 
 enum { TOPIC, INCARNATION, PARTITION, START_OFFSET, END_OFFSET, CLASS };
 
-static const char declaration[] = "CREATE TABLE gap (topic TEXT, incarnation INTEGER, partition INTEGER, start_offset INTEGER, "
-				  "end_offset INTEGER, class TEXT, "
-				  "PRIMARY KEY (incarnation, partition, start_offset)) WITHOUT ROWID";
+static const char declaration[] =
+	"CREATE TABLE gap (topic TEXT, incarnation INTEGER, partition INTEGER, start_offset INTEGER, "
+	"end_offset INTEGER, class TEXT, "
+	"PRIMARY KEY (incarnation, partition, start_offset)) WITHOUT ROWID";
 
 static const struct vtab_push pushes[] = {
 	{ TOPIC, SQLITE_INDEX_CONSTRAINT_EQ },	      { INCARNATION, SQLITE_INDEX_CONSTRAINT_EQ },
@@ -49,10 +50,11 @@ struct gap_cursor {
 	struct vtab_range starts, ends; /* of start_offset and of end_offset */
 	struct gap gap;
 	bool end;
-	int64_t counted;                /* decoded chunks already added to shared */
+	int64_t counted; /* decoded chunks already added to shared */
 };
 
-static int gap_connect(sqlite3 *db, void *shared, int count, const char *const *arguments, sqlite3_vtab **out, char **error)
+static int gap_connect(sqlite3 *db, void *shared, int count, const char *const *arguments, sqlite3_vtab **out,
+		       char **error)
 {
 	int rc = sqlite3_declare_vtab(db, declaration);
 	struct gap_table *table;
@@ -165,10 +167,10 @@ static int gap_next(sqlite3_vtab_cursor *base)
 /* Takes one constraint. False where nothing can meet it. */
 static bool take(struct gap_cursor *c, const struct vtab_push *push, sqlite3_value *value)
 {
-	struct vtab_range *range = push->column == INCARNATION	? &c->places.incarnations :
-				   push->column == PARTITION	? &c->places.partitions :
-				   push->column == START_OFFSET ? &c->starts :
-								  &c->ends;
+	struct vtab_range *range = push->column == INCARNATION	  ? &c->places.incarnations
+				   : push->column == PARTITION	  ? &c->places.partitions
+				   : push->column == START_OFFSET ? &c->starts
+								  : &c->ends;
 
 	if (push->column == TOPIC)
 		return vtab_places_topic(&c->places, value);

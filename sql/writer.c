@@ -11,7 +11,7 @@
 #include "sql/mem.h"
 
 enum {
-	QUEUE_BYTES = 32 << 20,  /* jobs that wait; one that is larger waits alone */
+	QUEUE_BYTES = 32 << 20, /* jobs that wait; one that is larger waits alone */
 	COMMIT_BYTES = 64 << 20,
 	COMMIT_JOBS = 64,
 	COMMIT_US = 1000000,
@@ -37,19 +37,19 @@ struct writer {
 	pthread_mutex_t mutex; /* guards the next seven */
 	pthread_cond_t room;   /* signalled when queued falls, and on failure */
 	struct entry *head, **tail;
-	size_t queued;         /* bytes, the job being applied included */
+	size_t queued; /* bytes, the job being applied included */
 	bool stopping, failed;
 	struct trouble trouble; /* the first, where failed */
-	int wake;              /* eventfd: something was pushed to an empty queue, or stopping was set */
+	int wake;		/* eventfd: something was pushed to an empty queue, or stopping was set */
 	/* the thread's own */
-	bool open;             /* a transaction */
-	size_t jobs, bytes;    /* in the transaction */
+	bool open;	    /* a transaction */
+	size_t jobs, bytes; /* in the transaction */
 	int64_t begun_us;
 	struct kept_statement *statements;
 	size_t statement_count;
 };
 
-/* --- producers ------------------------------------------------------------------------------------------------------ */
+/* --- producers --------------------------------------------------------------------------------------------------- */
 
 static void wake(struct writer *w)
 {
@@ -84,7 +84,7 @@ int writer_push(struct writer *w, writer_apply *apply, void (*done)(void *job), 
 	return 0;
 }
 
-/* --- the thread ----------------------------------------------------------------------------------------------------- */
+/* --- the thread -------------------------------------------------------------------------------------------------- */
 
 static struct entry *take(struct writer *w, bool *stopping)
 {
@@ -196,7 +196,7 @@ static void *write_all(void *argument)
 	return NULL;
 }
 
-/* --- from the outside ----------------------------------------------------------------------------------------------- */
+/* --- from the outside -------------------------------------------------------------------------------------------- */
 
 struct writer *writer_start(const struct run *run, sqlite3 *db)
 {

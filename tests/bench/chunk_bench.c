@@ -14,10 +14,10 @@ enum { CHUNKS = 128, RECORDS = CHUNKS * CHUNK_RECORDS_MAX };
 
 struct shape {
 	const char *name;
-	unsigned keys;          /* distinct ones */
-	unsigned gap_every;     /* an offset missing after so many records; 0: never */
-	unsigned jitter_ms;     /* timestamps step by up to so much */
-	const char *key;        /* printf format of the key's number */
+	unsigned keys;	    /* distinct ones */
+	unsigned gap_every; /* an offset missing after so many records; 0: never */
+	unsigned jitter_ms; /* timestamps step by up to so much */
+	const char *key;    /* printf format of the key's number */
 };
 
 static uint64_t next_random(uint64_t *state)
@@ -48,7 +48,10 @@ static struct record *make_records(const struct shape *shape, char (*keys)[32])
 
 		offset += 1 + (shape->gap_every && i % shape->gap_every == 0);
 		ms += (int64_t)(next_random(&random) % (shape->jitter_ms + 1));
-		records[i] = (struct record){ .offset = offset, .timestamp_ms = ms, .key = keys[i], .key_size = size,
+		records[i] = (struct record){ .offset = offset,
+					      .timestamp_ms = ms,
+					      .key = keys[i],
+					      .key_size = size,
 					      .value_size = 80 + (int64_t)(next_random(&random) % 20),
 					      .value_hash = next_random(&random) };
 	}
@@ -103,7 +106,8 @@ static void bench(const struct shape *shape, int level)
 	encode = bench_encode(records, level, blobs);
 	for (size_t i = 0; i < CHUNKS; i++)
 		size += (double)blobs[i].size;
-	printf("%-28s level %2d: %5.1f B/record (%.1f and an 8 byte hash), encode %5.1f ns, decode offset+key+flags %5.1f ns, "
+	printf("%-28s level %2d: %5.1f B/record (%.1f and an 8 byte hash), encode %5.1f ns, decode offset+key+flags "
+	       "%5.1f ns, "
 	       "offset %4.1f ns, all %5.1f ns\n",
 	       shape->name, level, size / RECORDS, size / RECORDS - 8, encode,
 	       bench_decode(blobs, CHUNK_OFFSET | CHUNK_KEY | CHUNK_FLAGS), bench_decode(blobs, CHUNK_OFFSET),

@@ -1,6 +1,7 @@
 /*
- * fuzz_chunk: the chunk codec against a naive model (an array of records), and the decoder against blobs that are mutated, with the
- * checksum made right again. A fixed seed and a fixed number of rounds: fuzz_chunk [ROUNDS [SEED]]. Best under address and undefined.
+ * fuzz_chunk: the chunk codec against a naive model (an array of records), and the decoder against blobs that are
+ * mutated, with the checksum made right again. A fixed seed and a fixed number of rounds: fuzz_chunk [ROUNDS [SEED]].
+ * Best under address and undefined.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -48,12 +49,12 @@ static void need(bool fact, const char *what)
 	abort();
 }
 
-/* --- the model ------------------------------------------------------------------------------------------------------ */
+/* --- the model --------------------------------------------------------------------------------------------------- */
 
 struct model {
 	size_t count;
 	struct record records[CHUNK_RECORDS_MAX];
-	uint8_t *bytes;       /* random, for keys and topics to point into */
+	uint8_t *bytes; /* random, for keys and topics to point into */
 };
 
 enum { MODEL_BYTES = 1 << 17 };
@@ -71,8 +72,12 @@ static bool unusual(uint64_t one_in)
 static struct record next_record(const struct model *m, const struct habit *h, const struct record *last)
 {
 	int64_t room = INT64_MAX - last->offset - 2 * CHUNK_RECORDS_MAX;
-	struct record r = { .offset = last->offset + 1, .timestamp_ms = (int64_t)((uint64_t)last->timestamp_ms + 1), .key = m->bytes + below(99),
-			    .key_size = 12, .value_size = 100, .value_hash = random_bits() };
+	struct record r = { .offset = last->offset + 1,
+			    .timestamp_ms = (int64_t)((uint64_t)last->timestamp_ms + 1),
+			    .key = m->bytes + below(99),
+			    .key_size = 12,
+			    .value_size = 100,
+			    .value_hash = random_bits() };
 
 	if (unusual(h->gap) && room > 1)
 		r.offset += (int64_t)(any_number() % ((uint64_t)room / 2 + 1));
@@ -127,8 +132,9 @@ static void check_span(const struct model *m, struct chunk_span s)
 		min = ms < min ? ms : min;
 		max = ms > max ? ms : max;
 	}
-	need(s.records == m->count && s.first_offset == m->records[0].offset && s.end_offset == m->records[m->count - 1].offset + 1 &&
-	     s.min_ms == min && s.max_ms == max, "span");
+	need(s.records == m->count && s.first_offset == m->records[0].offset &&
+		     s.end_offset == m->records[m->count - 1].offset + 1 && s.min_ms == min && s.max_ms == max,
+	     "span");
 }
 
 static bool same_bytes(const uint8_t *bytes, const uint32_t *at, const void *want, size_t size)
@@ -150,7 +156,8 @@ static void check_one(const struct chunk_view *v, size_t i, const struct record 
 	need(v->number[i] == r->number, "number");
 	if (!r->source_topic)
 		return;
-	need(same_bytes(v->source_topic_bytes, v->source_topic_at + i, r->source_topic, r->source_topic_size), "source topic");
+	need(same_bytes(v->source_topic_bytes, v->source_topic_at + i, r->source_topic, r->source_topic_size),
+	     "source topic");
 	need(v->source_partition[i] == r->source_partition && v->source_offset[i] == r->source_offset, "source");
 }
 
@@ -165,7 +172,7 @@ static void check_round_trip(const struct model *m, struct chunk_reader *reader,
 		check_one(&v, i, &m->records[i]);
 }
 
-/* --- mutations ------------------------------------------------------------------------------------------------------ */
+/* --- mutations --------------------------------------------------------------------------------------------------- */
 
 /* Mostly header and directory, where sizes are. */
 static size_t any_place(size_t size)
@@ -200,7 +207,10 @@ static size_t mutate(uint8_t *blob, size_t size)
 	return size;
 }
 
-/* --- mutations that keep the frame: directory, sizes and bytes agree, but what they say is wrong ----------------------- */
+/*
+ * --- mutations that keep the frame: directory, sizes and bytes agree, but what they say is wrong
+ * -----------------------
+ */
 
 enum { COLUMNS_MAX = 16 };
 
@@ -311,7 +321,7 @@ static uint8_t *reshape(const struct chunk_blob *blob, size_t *size)
 	return put_together(&p, size);
 }
 
-/* --- the attack ----------------------------------------------------------------------------------------------------- */
+/* --- the attack -------------------------------------------------------------------------------------------------- */
 
 /* Reads all that a view promises, so that a sanitizer sees what is not there. */
 static uint64_t touch_bytes(const uint32_t *at, const uint8_t *bytes, size_t records)
@@ -388,7 +398,7 @@ int main(int argc, char **argv)
 	random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252;
 	m->bytes = xalloc(MODEL_BYTES);
 	for (size_t i = 0; i < MODEL_BYTES; i++)
-		m->bytes[i] = (uint8_t)"0123456789abcdef"[below(16)];
+		m->bytes[i] = (uint8_t) "0123456789abcdef"[below(16)];
 	for (long round = 0; round < rounds; round++) {
 		struct chunk_builder *b = builders[below(2)];
 
@@ -401,7 +411,8 @@ int main(int argc, char **argv)
 		if (below(10) == 0)
 			chunk_builder_shrink(b);
 	}
-	printf("fuzz_chunk: %ld chunks round, %ld mutations, %ld of them still chunks\n", rounds, rounds * MUTATIONS, passed);
+	printf("fuzz_chunk: %ld chunks round, %ld mutations, %ld of them still chunks\n", rounds, rounds * MUTATIONS,
+	       passed);
 	chunk_builder_free(builders[0]);
 	chunk_builder_free(builders[1]);
 	chunk_encoder_free(encoder);

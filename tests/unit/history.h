@@ -1,6 +1,6 @@
 /*
- * history: small histories in memory for the tests of what reads them. Records are added place by place in rising order; a call of
- * history_seal makes one chunk of what was added since the last.
+ * history: small histories in memory for the tests of what reads them. Records are added place by place in rising
+ * order; a call of history_seal makes one chunk of what was added since the last.
  */
 #ifndef TESTS_UNIT_HISTORY_H
 #define TESTS_UNIT_HISTORY_H
@@ -73,8 +73,12 @@ static inline void history_fill(struct history *h, int64_t start, int64_t end)
 		char key[32];
 		int size = snprintf(key, sizeof(key), "k%lld", (long long)offset);
 
-		history_add(h, &(struct record){ .offset = offset, .timestamp_ms = 1000 * offset, .key = key, .key_size = size,
-						 .value_size = 10, .value_hash = 77 });
+		history_add(h, &(struct record){ .offset = offset,
+						 .timestamp_ms = 1000 * offset,
+						 .key = key,
+						 .key_size = size,
+						 .value_size = 10,
+						 .value_hash = 77 });
 	}
 }
 
@@ -84,8 +88,11 @@ static inline void history_seal(struct history *h)
 	sqlite3_stmt *stmt;
 
 	chunk_builder_seal(h->builder, h->encoder, &h->blob);
-	if (db_prepare(h->db, "INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, min_ms, max_ms, data) "
-			      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", &stmt, NULL) < 0)
+	if (db_prepare(h->db,
+		       "INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, min_ms, "
+		       "max_ms, data) "
+		       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+		       &stmt, NULL) < 0)
 		abort();
 	db_bind_int(stmt, 1, h->incarnation_id);
 	db_bind_int(stmt, 2, h->partition);
@@ -128,11 +135,11 @@ static inline char *history_ask(sqlite3 *db, const char *sql)
 }
 
 /* Asserts with cmocka that sql gives these rows. */
-#define assert_rows(db, sql, want)                                                                                            \
-	do {                                                                                                                  \
-		char *rows_ = history_ask(db, sql);                                                                           \
-		assert_string_equal(rows_, want);                                                                             \
-		free(rows_);                                                                                                  \
+#define assert_rows(db, sql, want)                                                                                     \
+	do {                                                                                                           \
+		char *rows_ = history_ask(db, sql);                                                                    \
+		assert_string_equal(rows_, want);                                                                      \
+		free(rows_);                                                                                           \
 	} while (0)
 
 #endif

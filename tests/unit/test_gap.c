@@ -51,12 +51,16 @@ static void test_classes(void **state)
 	history_fill(&h, 62, 64);
 	history_fill(&h, 72, 73);
 	history_seal(&h);
-	assert_rows(h.db, GAPS, "0|10|trimmed\n20|23|aborted\n23|25|control\n40|43|trimmed\n43|45|unknown\n60|62|control\n62|64|aborted\n"
-				"64|70|control\n70|72|unknown\n72|73|aborted\n73|80|unknown\n");
+	assert_rows(h.db, GAPS,
+		    "0|10|trimmed\n20|23|aborted\n23|25|control\n40|43|trimmed\n43|45|unknown\n60|62|control\n62|64|"
+		    "aborted\n"
+		    "64|70|control\n70|72|unknown\n72|73|aborted\n73|80|unknown\n");
 	history_run(h.db, "UPDATE incarnation SET policy_unknown = 1");
-	assert_rows(h.db, GAPS " WHERE start_offset >= 60", "60|62|unknown\n62|64|aborted\n64|72|unknown\n72|73|aborted\n73|80|unknown\n");
-	history_run(h.db, "INSERT INTO topic (topic_id, run_id, pipeline_id, topic, role, incarnation_id, cleanup_policy) "
-			  "VALUES (1, 1, 1, 'orders', 'source', 1, 'delete')");
+	assert_rows(h.db, GAPS " WHERE start_offset >= 60",
+		    "60|62|unknown\n62|64|aborted\n64|72|unknown\n72|73|aborted\n73|80|unknown\n");
+	history_run(h.db,
+		    "INSERT INTO topic (topic_id, run_id, pipeline_id, topic, role, incarnation_id, cleanup_policy) "
+		    "VALUES (1, 1, 1, 'orders', 'source', 1, 'delete')");
 	assert_rows(h.db, GAPS " WHERE start_offset = 64", "64|70|control\n");
 	history_run(h.db, "UPDATE incarnation SET compacted = 1");
 	assert_rows(h.db, GAPS " WHERE class = 'compacted'", "23|25|compacted\n60|62|compacted\n64|70|compacted\n");
@@ -81,8 +85,10 @@ static void test_without_records(void **state)
 	(void)state;
 	history_run(h.db, "INSERT INTO partition VALUES (1, 0, 0, 1, 1), (1, 1, 500, 500, 500), (2, 4, 7, 9, 7)");
 	assert_rows(h.db, "SELECT topic, incarnation, partition, start_offset, end_offset, class FROM gap",
-		    "orders|1|0|0|1|control\norders|1|1|0|500|trimmed\npayments|2|4|0|7|trimmed\npayments|2|4|7|9|unknown\n");
-	assert_rows(h.db, GAPS " WHERE topic = 'payments' AND partition = 4 ORDER BY start_offset", "0|7|trimmed\n7|9|unknown\n");
+		    "orders|1|0|0|1|control\norders|1|1|0|500|trimmed\npayments|2|4|0|7|trimmed\npayments|2|4|7|9|"
+		    "unknown\n");
+	assert_rows(h.db, GAPS " WHERE topic = 'payments' AND partition = 4 ORDER BY start_offset",
+		    "0|7|trimmed\n7|9|unknown\n");
 }
 
 /* Trimmed ranges that touch are one gap. */
@@ -90,7 +96,8 @@ static void test_merged(void **state)
 {
 	(void)state;
 	history_run(h.db, "INSERT INTO partition VALUES (1, 0, 10, 30, 30);"
-			  "INSERT INTO gap_range VALUES (1, 0, 10, 15, 'trimmed', 1), (1, 0, 15, 20, 'trimmed', 2), (1, 0, 18, 25, 'unknown', 2)");
+			  "INSERT INTO gap_range VALUES (1, 0, 10, 15, 'trimmed', 1), (1, 0, 15, 20, 'trimmed', 2), "
+			  "(1, 0, 18, 25, 'unknown', 2)");
 	assert_rows(h.db, GAPS, "0|20|trimmed\n20|25|unknown\n25|30|control\n");
 }
 
@@ -109,7 +116,7 @@ static void test_damaged(void **state)
 	free(rows);
 }
 
-/* --- random histories ----------------------------------------------------------------------------------------------- */
+/* --- random histories -------------------------------------------------------------------------------------------- */
 
 static uint64_t random_state;
 
@@ -125,7 +132,7 @@ enum { OFFSETS = 200 };
 
 struct model {
 	int64_t first, next, gap;
-	char record[OFFSETS];   /* 'c' committed, 'a' aborted, 0 none */
+	char record[OFFSETS]; /* 'c' committed, 'a' aborted, 0 none */
 	const char *range[OFFSETS];
 	bool compacted;
 };
@@ -209,8 +216,9 @@ static void make_model(struct model *m)
 	m->gap = m->first + below(m->next - m->first + 1);
 	for (int64_t i = m->first; i < m->next; i++)
 		m->record[i] = "ca"[below(density) ? 0 : below(2)] * (below(density) ? 1 : 0);
-	sql = sqlite3_mprintf("INSERT INTO partition VALUES (1, 0, %lld, %lld, %lld); UPDATE incarnation SET compacted = %d",
-			      (long long)m->first, (long long)m->next, (long long)m->gap, (int)m->compacted);
+	sql = sqlite3_mprintf(
+		"INSERT INTO partition VALUES (1, 0, %lld, %lld, %lld); UPDATE incarnation SET compacted = %d",
+		(long long)m->first, (long long)m->next, (long long)m->gap, (int)m->compacted);
 	history_run(h.db, sql);
 	sqlite3_free(sql);
 	fill_kind(m, 'c');
@@ -221,8 +229,9 @@ static void make_model(struct model *m)
 static void compare(const struct model *m)
 {
 	int64_t start = below(OFFSETS), end = start + 1 + below(OFFSETS);
-	char *sql = sqlite3_mprintf(GAPS " WHERE incarnation = 1 AND partition = 0 AND start_offset < %lld AND end_offset > %lld",
-				    (long long)end, (long long)start);
+	char *sql = sqlite3_mprintf(
+		GAPS " WHERE incarnation = 1 AND partition = 0 AND start_offset < %lld AND end_offset > %lld",
+		(long long)end, (long long)start);
 	char *all = model_gaps(m, 0, INT64_MAX), *some = model_gaps(m, start, end);
 
 	assert_rows(h.db, GAPS, all);
@@ -250,7 +259,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, before, after)
 	const struct CMUnitTest tests[] = {
-		TEST(test_classes), TEST(test_no_gaps), TEST(test_without_records), TEST(test_merged), TEST(test_damaged), TEST(test_model),
+		TEST(test_classes), TEST(test_no_gaps), TEST(test_without_records),
+		TEST(test_merged),  TEST(test_damaged), TEST(test_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,9 +298,11 @@ static void die_writing(void)
 
 	if (open_write(&index) != INDEX_OPEN)
 		_exit(1);
-	db_script(index.db, "PRAGMA cache_size = 10; BEGIN IMMEDIATE;"
-			    "CREATE TABLE filler (a); WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)"
-			    "INSERT INTO filler SELECT randomblob(20000) FROM n;", NULL);
+	db_script(index.db,
+		  "PRAGMA cache_size = 10; BEGIN IMMEDIATE;"
+		  "CREATE TABLE filler (a); WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)"
+		  "INSERT INTO filler SELECT randomblob(20000) FROM n;",
+		  NULL);
 	_exit(0);
 }
 

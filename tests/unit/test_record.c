@@ -13,9 +13,9 @@
 static struct history h;
 
 /*
- * orders, incarnation 1: partition 0 has committed chunks [0, 100), [100, 200), [200, 250) + [260, 300) and aborted records
- * [250, 255); partition 1 has [50, 60). Incarnation 2 of the same topic: partition 0 has [0, 5). payments, incarnation 3: every
- * kind of record.
+ * orders, incarnation 1: partition 0 has committed chunks [0, 100), [100, 200), [200, 250) + [260, 300) and aborted
+ * records [250, 255); partition 1 has [50, 60). Incarnation 2 of the same topic: partition 0 has [0, 5). payments,
+ * incarnation 3: every kind of record.
  */
 static int before(void **state)
 {
@@ -28,7 +28,8 @@ static int before(void **state)
 	history_run(db, "INSERT INTO incarnation (incarnation_id, cluster, topic, isolation, begun_run) VALUES "
 			"(1, 'c', 'orders', 'read_committed', 1), (2, 'c', 'orders', 'read_committed', 2), "
 			"(3, 'c', 'payments', 'read_committed', 1);"
-			"INSERT INTO partition VALUES (1, 0, 0, 300, 300), (1, 1, 50, 60, 60), (2, 0, 0, 5, 5), (3, 7, 0, 9, 9)");
+			"INSERT INTO partition VALUES (1, 0, 0, 300, 300), (1, 1, 50, 60, 60), (2, 0, 0, 5, 5), (3, 7, "
+			"0, 9, 9)");
 	history_at(&h, 1, 0, CHUNK_COMMITTED);
 	for (int64_t start = 0; start < 200; start += 100) {
 		history_fill(&h, start, start + 100);
@@ -47,11 +48,24 @@ static int before(void **state)
 	history_fill(&h, 0, 5);
 	history_seal(&h);
 	history_at(&h, 3, 7, CHUNK_COMMITTED);
-	history_add(&h, &(struct record){ .offset = 3, .timestamp_ms = -1, .key = "a\0b", .key_size = 3, .value_size = 0, .value_hash = UINT64_MAX });
+	history_add(&h, &(struct record){ .offset = 3,
+					  .timestamp_ms = -1,
+					  .key = "a\0b",
+					  .key_size = 3,
+					  .value_size = 0,
+					  .value_hash = UINT64_MAX });
 	history_add(&h, &(struct record){ .offset = 4, .timestamp_ms = 5, .key_size = -1, .value_size = -1 });
-	history_add(&h, &(struct record){ .offset = 6, .timestamp_ms = INT64_MAX, .key = "", .key_size = 0, .value_size = 4,
-					  .has_number = true, .number = INT64_MIN, .source_topic = "orders", .source_topic_size = 6,
-					  .source_partition = 2, .source_offset = 55 });
+	history_add(&h, &(struct record){ .offset = 6,
+					  .timestamp_ms = INT64_MAX,
+					  .key = "",
+					  .key_size = 0,
+					  .value_size = 4,
+					  .has_number = true,
+					  .number = INT64_MIN,
+					  .source_topic = "orders",
+					  .source_topic_size = 6,
+					  .source_partition = 2,
+					  .source_offset = 55 });
 	history_seal(&h);
 	return 0;
 }
@@ -80,19 +94,24 @@ static int64_t decoded_by(const char *sql)
 static void test_rows(void **state)
 {
 	(void)state;
-	assert_rows(h.db, "SELECT topic, incarnation, partition, offset, ts, hex(key), value_size, value_hash, kind, tombstone, number, "
-			  "source_topic, source_partition, source_offset FROM record WHERE topic = 'payments'",
+	assert_rows(h.db,
+		    "SELECT topic, incarnation, partition, offset, ts, hex(key), value_size, value_hash, kind, "
+		    "tombstone, number, "
+		    "source_topic, source_partition, source_offset FROM record WHERE topic = 'payments'",
 		    "payments|3|7|3|-1|610062|0|-1|committed|0|-|-|-|-\n"
 		    "payments|3|7|4|5||-|-|committed|1|-|-|-|-\n"
 		    "payments|3|7|6|9223372036854775807||4|0|committed|0|-9223372036854775808|orders|2|55\n");
-	assert_rows(h.db, "SELECT offset, typeof(key) FROM record WHERE topic = 'payments'", "3|blob\n4|null\n6|blob\n");
+	assert_rows(h.db, "SELECT offset, typeof(key) FROM record WHERE topic = 'payments'",
+		    "3|blob\n4|null\n6|blob\n");
 	assert_rows(h.db, "SELECT count(*), sum(tombstone) FROM record", "313|1\n");
 }
 
 static void test_places(void **state)
 {
 	(void)state;
-	assert_rows(h.db, "SELECT incarnation, partition, kind, count(*), min(offset), max(offset) + 1 FROM record GROUP BY 1, 2, 3",
+	assert_rows(h.db,
+		    "SELECT incarnation, partition, kind, count(*), min(offset), max(offset) + 1 FROM record GROUP BY "
+		    "1, 2, 3",
 		    "1|0|aborted|5|250|255\n1|0|committed|290|0|300\n1|1|committed|10|50|60\n2|0|committed|5|0|5\n"
 		    "3|7|committed|3|3|7\n");
 	assert_rows(h.db, "SELECT count(*) FROM record WHERE topic = 'orders'", "310\n");
@@ -108,15 +127,24 @@ static void test_places(void **state)
 static void test_order(void **state)
 {
 	(void)state;
-	assert_rows(h.db, "SELECT offset, kind FROM record WHERE incarnation = 1 AND partition = 0 AND offset >= 248 AND offset < 262 "
-			  "ORDER BY offset",
+	assert_rows(h.db,
+		    "SELECT offset, kind FROM record WHERE incarnation = 1 AND partition = 0 AND offset >= 248 AND "
+		    "offset < 262 "
+		    "ORDER BY offset",
 		    "248|committed\n249|committed\n250|aborted\n251|aborted\n252|aborted\n253|aborted\n254|aborted\n"
 		    "260|committed\n261|committed\n");
-	assert_rows(h.db, "SELECT count(*) FROM (SELECT offset, lag(offset) OVER () AS before FROM "
-			  "(SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 ORDER BY offset)) WHERE offset <= before", "0\n");
-	assert_rows(h.db, "SELECT offset FROM record WHERE incarnation = 1 AND partition = 1 ORDER BY offset DESC LIMIT 2", "59\n58\n");
-	assert_rows(h.db, "SELECT incarnation, partition, offset FROM record WHERE topic = 'orders' AND offset = 2 "
-			  "ORDER BY offset, incarnation", "1|0|2\n2|0|2\n");
+	assert_rows(h.db,
+		    "SELECT count(*) FROM (SELECT offset, lag(offset) OVER () AS before FROM "
+		    "(SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 ORDER BY offset)) WHERE offset "
+		    "<= before",
+		    "0\n");
+	assert_rows(h.db,
+		    "SELECT offset FROM record WHERE incarnation = 1 AND partition = 1 ORDER BY offset DESC LIMIT 2",
+		    "59\n58\n");
+	assert_rows(h.db,
+		    "SELECT incarnation, partition, offset FROM record WHERE topic = 'orders' AND offset = 2 "
+		    "ORDER BY offset, incarnation",
+		    "1|0|2\n2|0|2\n");
 }
 
 static void test_order_costs_nothing(void **state)
@@ -152,19 +180,44 @@ static void test_bounds(void **state)
 	static const char *const columns[] = { "offset", "ts", "partition", "incarnation" };
 	static const char *const ops[] = { "=", "<", "<=", ">", ">=" };
 	static const char *const values[] = {
-		"0", "99", "100", "249.5", "250.0", "'255'", "' 260 '", "'x'", "x'00'", "NULL", "-1", "9223372036854775807",
-		"-9223372036854775808", "9e18", "1e19", "-1e19", "1e400", "-1e400", "1", "7", "3.0", "100000", "249000.5", "250999",
+		"0",
+		"99",
+		"100",
+		"249.5",
+		"250.0",
+		"'255'",
+		"' 260 '",
+		"'x'",
+		"x'00'",
+		"NULL",
+		"-1",
+		"9223372036854775807",
+		"-9223372036854775808",
+		"9e18",
+		"1e19",
+		"-1e19",
+		"1e400",
+		"-1e400",
+		"1",
+		"7",
+		"3.0",
+		"100000",
+		"249000.5",
+		"250999",
 	};
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
 		for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++) {
 			for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
-				char *pushed = sqlite3_mprintf("SELECT count(*), sum(offset) FROM record WHERE %s %s %s", columns[c],
-							       ops[o], values[v]);
-				/* a column that is an expression is not pushed down; the cast gives it back its affinity */
-				char *plain = sqlite3_mprintf("SELECT count(*), sum(offset) FROM record WHERE CAST(%s AS INTEGER) %s %s",
-							      columns[c], ops[o], values[v]);
+				char *pushed =
+					sqlite3_mprintf("SELECT count(*), sum(offset) FROM record WHERE %s %s %s",
+							columns[c], ops[o], values[v]);
+				/* a column that is an expression is not pushed down; the cast gives it back its
+				 * affinity */
+				char *plain = sqlite3_mprintf(
+					"SELECT count(*), sum(offset) FROM record WHERE CAST(%s AS INTEGER) %s %s",
+					columns[c], ops[o], values[v]);
 				char *a = history_ask(h.db, pushed), *b = history_ask(h.db, plain);
 
 				if (strcmp(a, b))
@@ -182,12 +235,18 @@ static void test_bounds(void **state)
 static void test_two_bounds(void **state)
 {
 	(void)state;
-	assert_rows(h.db, "SELECT count(*), min(offset), max(offset) FROM record WHERE incarnation = 1 AND partition = 0 "
-			  "AND offset > 10 AND offset >= 20 AND offset < 150 AND offset <= 120", "101|20|120\n");
+	assert_rows(h.db,
+		    "SELECT count(*), min(offset), max(offset) FROM record WHERE incarnation = 1 AND partition = 0 "
+		    "AND offset > 10 AND offset >= 20 AND offset < 150 AND offset <= 120",
+		    "101|20|120\n");
 	assert_rows(h.db, "SELECT count(*) FROM record WHERE offset > 10 AND offset < 5", "0\n");
-	assert_rows(h.db, "SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 AND (offset = 3 OR offset = 251 OR offset = 3)",
+	assert_rows(h.db,
+		    "SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 AND (offset = 3 OR offset = 251 "
+		    "OR offset = 3)",
 		    "3\n251\n");
-	assert_rows(h.db, "SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 AND ts >= 99000 AND ts < 101000", "99\n100\n");
+	assert_rows(h.db,
+		    "SELECT offset FROM record WHERE incarnation = 1 AND partition = 0 AND ts >= 99000 AND ts < 101000",
+		    "99\n100\n");
 }
 
 /* A partition and a range of offsets or times decode the chunks that hold them and no others. */
@@ -220,7 +279,8 @@ static void test_probes(void **state)
 			   "ON r.incarnation = 1 AND r.partition = 0 AND r.kind = 'committed' AND r.offset = p.offset";
 
 	(void)state;
-	history_run(h.db, "CREATE TABLE probe (offset INTEGER PRIMARY KEY); WITH n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT 300) "
+	history_run(h.db, "CREATE TABLE probe (offset INTEGER PRIMARY KEY); WITH n (i) AS (SELECT 0 UNION ALL SELECT i "
+			  "+ 1 FROM n LIMIT 300) "
 			  "INSERT INTO probe SELECT i FROM n");
 	assert_rows(h.db, join, "290|42305\n");
 	assert_int_equal(decoded_by(join), 3);
@@ -228,21 +288,31 @@ static void test_probes(void **state)
 
 static void test_damaged(void **state)
 {
-	const char *sql = "SELECT sum(offset) FROM record WHERE incarnation = 1 AND partition = 0 AND kind = 'committed'";
+	const char *sql =
+		"SELECT sum(offset) FROM record WHERE incarnation = 1 AND partition = 0 AND kind = 'committed'";
 
 	(void)state;
 	history_run(h.db, "UPDATE chunk SET data = CAST(substr(data, 1, 60) || x'ff' || substr(data, 62) AS BLOB) "
 			  "WHERE incarnation_id = 1 AND partition = 0 AND first_offset = 100");
-	assert_rows(h.db, sql, "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: the checksum does not match "
-			       "(SQLite code 1)");
-	assert_rows(h.db, "SELECT count(*) FROM record WHERE incarnation = 1 AND partition = 0 AND offset < 100", "100\n");
-	history_run(h.db, "UPDATE chunk SET data = x'' WHERE incarnation_id = 1 AND partition = 0 AND first_offset = 100");
-	assert_rows(h.db, sql, "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: truncated: a chunk of 0 bytes "
-			       "(SQLite code 1)");
-	history_run(h.db, "UPDATE chunk SET data = (SELECT data FROM chunk WHERE incarnation_id = 1 AND partition = 0 AND first_offset = 0) "
+	assert_rows(h.db, sql,
+		    "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: the checksum does "
+		    "not match "
+		    "(SQLite code 1)");
+	assert_rows(h.db, "SELECT count(*) FROM record WHERE incarnation = 1 AND partition = 0 AND offset < 100",
+		    "100\n");
+	history_run(h.db,
+		    "UPDATE chunk SET data = x'' WHERE incarnation_id = 1 AND partition = 0 AND first_offset = 100");
+	assert_rows(h.db, sql,
+		    "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: truncated: a chunk "
+		    "of 0 bytes "
+		    "(SQLite code 1)");
+	history_run(h.db, "UPDATE chunk SET data = (SELECT data FROM chunk WHERE incarnation_id = 1 AND partition = 0 "
+			  "AND first_offset = 0) "
 			  "WHERE incarnation_id = 1 AND partition = 0 AND first_offset = 100");
-	assert_rows(h.db, sql, "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: its row says other offsets or "
-			       "records than its data (SQLite code 1)");
+	assert_rows(h.db, sql,
+		    "read: index in memory: chunk of incarnation 1, partition 0, first offset 100: its row says other "
+		    "offsets or "
+		    "records than its data (SQLite code 1)");
 }
 
 static void test_scan(void **state)
@@ -284,8 +354,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, before, after)
 	const struct CMUnitTest tests[] = {
-		TEST(test_rows),     TEST(test_places), TEST(test_order),   TEST(test_order_costs_nothing), TEST(test_bounds),
-		TEST(test_two_bounds), TEST(test_push_down), TEST(test_probes), TEST(test_damaged),		TEST(test_scan),
+		TEST(test_rows),    TEST(test_places),	   TEST(test_order),	 TEST(test_order_costs_nothing),
+		TEST(test_bounds),  TEST(test_two_bounds), TEST(test_push_down), TEST(test_probes),
+		TEST(test_damaged), TEST(test_scan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
