@@ -1,0 +1,140 @@
+/*
+ * fold_state: the fold of one topic while it is at work, shared by the files fold*.c and fence_at.c.
+ */
+#ifndef ANALYZER_FOLD_STATE_H
+#define ANALYZER_FOLD_STATE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzer/keytable.h"
+#include "analyzer/offhome.h"
+#include "analyzer/rejected.h"
+#include "analyzer/seen.h"
+#include "analyzer/topic.h"
+#include "sql/chunk_scan.h"
+#include "sql/run.h"
+#include "sql/trouble.h"
+
+/* fence_state.fence_legal and the like, from the ordinal of a count. */
+enum legal { LEGAL_NOT, LEGAL_HOME, LEGAL_OLDER, LEGAL_COUNT };
+
+static inline enum legal legal_of(int32_t ordinal)
+{
+	return ordinal < 0 ? LEGAL_NOT : ordinal == 0 ? LEGAL_HOME : LEGAL_OLDER;
+}
+
+/* Where a fence stands, so that the pass over its partition meets it. */
+struct fence_ref {
+	int32_t partition;
+	uint32_t entry;
+	int64_t offset;
+};
+
+struct fence_refs {
+	struct fence_ref *at; /* sorted by partition and offset */
+	size_t count;
+};
+
+/* What the pass counts of one partition. */
+struct partition_count {
+	int64_t records, null_keys;
+	int64_t hole_end;        /* of the last hole from which a record may be gone; 0: none */
+	int64_t waiting_ms;      /* of the first record at or above the commit; UNKNOWN */
+	int64_t expired, expired_first, expired_last, expired_first_ms, expired_last_ms;
+	int64_t next;            /* offset after the last record met */
+};
+
+/* Records and distinct keys of the partition at hand, by home and enum legal: [home * LEGAL_COUNT + legal]. */
+struct placement {
+	int64_t *records, *keys;
+	size_t cells;            /* 0: the partition count is not known */
+};
+
+/* Statements that write one topic's fold. */
+struct fold_writer {
+	sqlite3_stmt *key_state, *fence_state, *partition_state, *placement, *off_home;
+};
+
+struct fold {
+	const struct run *run;
+	sqlite3 *db;
+	struct fold_topic *topic;
+	struct keytable table;
+	struct seen seen;
+	struct offhome offhome;
+	struct rejected rejected;
+	struct fence_refs refs;
+	struct placement placement;
+	struct fold_writer writer;
+	struct chunk_scan *scan;
+	uint64_t *filter;        /* bits by hash: the table may have it */
+	size_t filter_bits;      /* a power of two */
+	int64_t *hash;           /* of the chunk at hand */
+	uint32_t *positive;      /* likewise: toPositive(murmur2) */
+	size_t budget;           /* bytes for the table */
+	bool too_large;          /* the sample does not fit */
+	bool halved;             /* a threshold was halved */
+	int64_t null_keys, done, total;
+	int64_t accepted, refused; /* records of sampled keys that the contract applies, and sends to the DLQ */
+	/* The partition at hand. */
+	struct fold_partition *part;
+	struct partition_count count;
+	struct rejected_span rejected_here;
+	size_t first_place;
+};
+
+/* The ordinal of the first count under which the hash is at home in the partition, or -1. */
+static inline int32_t fold_ordinal(const struct fold_topic *topic, uint32_t positive, int32_t partition)
+{
+	for (size_t i = 0; i < topic->count_n; i++)
+		if (topic->count[i] > 0 && positive % (uint32_t)topic->count[i] == (uint32_t)partition)
+			return (int32_t)i;
+	return -1;
+}
+
+/* --- fold_stream.c --- */
+
+/* Reads the committed records of f->part. 0 also when f->too_large; -1 trouble. */
+int fold_stream(struct fold *f, struct trouble *t);
+
+/* Further passes for the distinct keys that the first one had no room for; then f->placement is whole. 0 or -1. */
+int fold_placement(struct fold *f, struct trouble *t);
+
+/* --- fence_at.c --- */
+
+/* Sorts the fences of the table by place. */
+void fence_refs_init(struct fence_refs *refs, const struct keytable *table);
+void fence_refs_release(struct fence_refs *refs);
+
+/* The fences that stand in a partition. */
+struct fence_refs fence_refs_in(const struct fence_refs *refs, int32_t partition);
+
+/* Fences below the end of the part meet its records; *refs moves on behind them. */
+void fence_at_part(struct fold *f, struct fence_refs *refs, const struct chunk_part *part);
+
+/* After the pass: what the fences stand on that met no committed record. 0 or -1. */
+int fence_at_rest(struct fold *f, struct trouble *t);
+
+/* Keys with a fence and without a record: looks for them among aborted records and earlier incarnations. 0 or -1. */
+int fence_elsewhere(struct fold *f, struct trouble *t);
+
+/* --- rebase.c --- */
+
+/* Counts how often the records of keys in several legal partitions changed between them. 0 or -1. */
+int rebase_count(struct fold *f, struct trouble *t);
+
+/* --- fold_write.c --- */
+
+int fold_writer_open(struct fold *f, struct trouble *t);
+void fold_writer_close(struct fold *f);
+
+/* Key states, placement and partition state of f->part. 0 or -1. */
+int fold_write_partition(struct fold *f, struct trouble *t);
+
+/* Fence states, off-home keys, counts and the topic's state, after all partitions. 0 or -1. */
+int fold_write_topic(struct fold *f, struct trouble *t);
+
+#endif

@@ -1,0 +1,379 @@
+/*
+ * fold_stream: one partition's records, in order, into the key table and the placement. This is where the time goes: each key is hashed once, and
+ * memory is asked for a few records ahead of its use.
+ */
+#include "analyzer/fold_state.h"
+
+#include "sql/keyhash.h"
+#include "sql/partitioner.h"
+
+enum { AHEAD_SLOT = 24, AHEAD_PLACE = 12 };
+
+/* One record of the chunk at hand. */
+struct item {
+	const struct chunk_view *view;
+	size_t i;
+	struct key key;
+	uint32_t home;
+	int32_t ordinal;
+};
+
+static void hash_part(struct fold *f, const struct chunk_part *part)
+{
+	const struct chunk_view *view = part->view;
+
+	for (size_t i = part->from; i < part->to; i++) {
+		const uint8_t *key = view->key_bytes + view->key_at[i];
+		size_t size = view->key_at[i + 1] - view->key_at[i];
+
+		f->hash[i] = key_hash(key, size);
+		f->positive[i] = murmur2(key, size) & 0x7fffffff;
+	}
+}
+
+static bool filter_has(const struct fold *f, int64_t hash)
+{
+	size_t bit = (size_t)hash & (f->filter_bits - 1);
+
+	return f->filter[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Whether a key counts as recent by the time of this record; those that were looked at are in the table already. */
+static bool is_recent(const struct fold *f, const struct item *item)
+{
+	return item->view->timestamp_ms[item->i] >= f->topic->recent_from_ms && item->key.hash < f->topic->recent_threshold;
+}
+
+/* The place of a key that is met for the first time in this partition, or NOBODY where it is not sampled. */
+static uint32_t new_place(struct fold *f, const struct item *item)
+{
+	uint32_t entry = NOBODY, index;
+	bool same_hash = false;
+	bool sampled = item->key.hash < f->topic->threshold || is_recent(f, item);
+
+	if (sampled || filter_has(f, item->key.hash))
+		entry = keytable_find(&f->table, &item->key, &same_hash);
+	if (entry == NOBODY && sampled) {
+		entry = keytable_add(&f->table, &item->key);
+	} else if (entry == NOBODY && !same_hash) {
+		return NOBODY;
+	}
+	index = keytable_add_place(&f->table, entry, &item->key, f->part->partition);
+	keytable_place(&f->table, index)->legal = item->ordinal;
+	f->too_large = keytable_bytes(&f->table) > f->budget;
+	return index;
+}
+
+/* The place of the record's key, or NOBODY. */
+static uint32_t find_place(struct fold *f, const struct item *item)
+{
+	struct seen_slot *slot = seen_first(&f->seen, item->key.hash);
+	struct seen_slot new;
+
+	for (; slot->mark; slot = seen_next(&f->seen, slot)) {
+		if (slot->hash != item->key.hash)
+			continue;
+		if (slot->place == NOBODY) {
+			if (is_recent(f, item))
+				slot->place = new_place(f, item);
+			return slot->place;
+		}
+		if (place_is(keytable_place(&f->table, slot->place), item->key.bytes, item->key.size))
+			return slot->place;
+	}
+	new = (struct seen_slot){ .hash = item->key.hash, .place = new_place(f, item),
+				  .mark = item->home * LEGAL_COUNT + legal_of(item->ordinal) + 1 };
+	if (new.place != NOBODY || seen_counts(&f->seen, new.hash))
+		seen_fill(&f->seen, slot, &new);
+	return new.place;
+}
+
+/* state = count, sum: the records that the stored number is made of. */
+static void apply(struct fold *f, const struct key_place *place, const struct item *item)
+{
+	const struct chunk_view *view = item->view;
+	struct key_entry *entry = keytable_entry(&f->table, place->entry);
+	struct key_value *value = keytable_value(&f->table, place->entry);
+
+	value->applied++;
+	if (!f->topic->sums)
+		return;
+	if (!view->number || !(view->flags[item->i] & RECORD_NUMBER) ||
+	    __builtin_add_overflow(value->sum, view->number[item->i], &value->sum))
+		entry->no_number = true;
+}
+
+static void begin_anew(struct fold *f, const struct key_place *place)
+{
+	keytable_entry(&f->table, place->entry)->no_number = false;
+	*keytable_value(&f->table, place->entry) = (struct key_value){ 0 };
+}
+
+static void bind(const struct fold_partition *part, struct key_place *place, const struct item *item)
+{
+	int64_t offset = item->view->offset[item->i];
+
+	if (!horizon_has(part->horizon, offset))
+		return;
+	if (offset >= part->certain[place->legal]) {
+		place->unsure_offset = offset;
+		return;
+	}
+	place->binding_offset = offset;
+	place->binding_ms = item->view->timestamp_ms[item->i];
+	if (offset <= place->fence_offset || place->lost++ > 0)
+		return;
+	place->lost_offset = offset;
+	place->lost_ms = place->binding_ms;
+}
+
+/* A record that the contract applies, or a tombstone, in a legal partition. */
+static void take_legal(struct fold *f, struct key_place *place, const struct item *item)
+{
+	int64_t offset = item->view->offset[item->i];
+	bool tombstone = item->view->flags[item->i] & RECORD_TOMBSTONE;
+	bool counted = (f->topic->counts || f->topic->sums) && offset <= place->fence_offset && offset >= f->part->from;
+
+	if (tombstone && f->topic->delete_tombstones) {
+		place->tombstone_any = offset;
+		if (horizon_has(f->part->horizon, offset))
+			place->tombstone = offset;
+		if (counted)
+			begin_anew(f, place);
+		return;
+	}
+	if (tombstone && f->topic->ignore_tombstones)
+		return;
+	f->accepted++;
+	if (counted)
+		apply(f, place, item);
+	bind(f->part, place, item);
+}
+
+static void take_sampled(struct fold *f, struct key_place *place, const struct item *item)
+{
+	int64_t offset = item->view->offset[item->i], ms = item->view->timestamp_ms[item->i];
+
+	if (place->entry == NOBODY)
+		return;
+	if (place->records++ == 0) {
+		place->first_offset = offset;
+		place->first_ms = place->max_ms = ms;
+	}
+	if (ms > place->max_ms)
+		place->max_ms = ms;
+	place->last_offset = offset;
+	place->last_ms = ms;
+	if (place->legal < 0 || (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset)))
+		f->refused++;
+	else
+		take_legal(f, place, item);
+}
+
+static void take(struct fold *f, const struct item *item)
+{
+	uint32_t place = find_place(f, item);
+
+	if (f->placement.cells)
+		f->placement.records[item->home * LEGAL_COUNT + legal_of(item->ordinal)]++;
+	if (place != NOBODY)
+		take_sampled(f, keytable_place(&f->table, place), item);
+	if (item->ordinal < 0 && f->placement.cells)
+		offhome_add(&f->offhome, &item->key,
+			    &(struct offhome_record){ f->part->partition, (int32_t)item->home, item->view->offset[item->i],
+						      item->view->timestamp_ms[item->i] });
+}
+
+/* Asks for what the records ahead will touch. */
+static inline void prefetch(const struct fold *f, size_t i, size_t to)
+{
+	if (i + AHEAD_SLOT < to)
+		__builtin_prefetch(seen_first(&f->seen, f->hash[i + AHEAD_SLOT]));
+	if (i + AHEAD_PLACE < to) {
+		const struct seen_slot *slot = seen_first(&f->seen, f->hash[i + AHEAD_PLACE]);
+
+		if (slot->mark && slot->place != NOBODY) {
+			const char *place = pool_at(&f->table.places, slot->place);
+
+			__builtin_prefetch(place);
+			__builtin_prefetch(place + 64);
+		}
+	}
+}
+
+static void take_part(struct fold *f, const struct chunk_part *part)
+{
+	const struct chunk_view *view = part->view;
+	int32_t count = f->topic->count[0];
+
+	hash_part(f, part);
+	for (size_t i = part->from; i < part->to && !f->too_large; i++) {
+		struct item item = { .view = view, .i = i };
+
+		prefetch(f, i, part->to);
+		if (view->flags[i] & RECORD_NULL_KEY) {
+			f->count.null_keys++;
+			continue;
+		}
+		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i], view->key_at[i + 1] - view->key_at[i] };
+		item.home = count > 0 ? f->positive[i] % (uint32_t)count : 0;
+		item.ordinal = fold_ordinal(f->topic, f->positive[i], f->part->partition);
+		take(f, &item);
+		f->too_large |= f->seen.full;
+	}
+}
+
+/* Index of the first record of the part at or above an offset. */
+static size_t lower_bound(const struct chunk_part *part, int64_t offset)
+{
+	size_t low = part->from, high = part->to;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (part->view->offset[middle] < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Records below the log start that nobody had committed past. */
+static void count_expired(struct fold *f, const struct chunk_part *part)
+{
+	size_t from, to;
+
+	if (f->part->committed == UNKNOWN || f->part->log_start == UNKNOWN)
+		return;
+	from = lower_bound(part, f->part->committed);
+	to = lower_bound(part, f->part->log_start);
+	if (from >= to)
+		return;
+	if (f->count.expired == 0) {
+		f->count.expired_first = part->view->offset[from];
+		f->count.expired_first_ms = part->view->timestamp_ms[from];
+	}
+	f->count.expired += (int64_t)(to - from);
+	f->count.expired_last = part->view->offset[to - 1];
+	f->count.expired_last_ms = part->view->timestamp_ms[to - 1];
+}
+
+static void count_holes(struct fold *f, const struct chunk_part *part)
+{
+	const int64_t *offset = part->view->offset;
+	int64_t span = offset[part->to - 1] + 1 - f->count.next;
+
+	if (f->topic->suspect_holes && span != (int64_t)(part->to - part->from)) {
+		int64_t next = f->count.next;
+
+		for (size_t i = part->from; i < part->to; i++) {
+			if (offset[i] != next)
+				f->count.hole_end = offset[i];
+			next = offset[i] + 1;
+		}
+	}
+	f->count.next = offset[part->to - 1] + 1;
+}
+
+static void count_part(struct fold *f, const struct chunk_part *part)
+{
+	size_t waiting;
+
+	f->count.records += (int64_t)(part->to - part->from);
+	count_expired(f, part);
+	count_holes(f, part);
+	if (f->part->committed == UNKNOWN || f->count.waiting_ms != UNKNOWN)
+		return;
+	waiting = lower_bound(part, f->part->committed);
+	if (waiting < part->to)
+		f->count.waiting_ms = part->view->timestamp_ms[waiting];
+}
+
+static void begin_partition(struct fold *f)
+{
+	f->count = (struct partition_count){ .waiting_ms = UNKNOWN, .next = f->part->first_offset, .hole_end = f->part->gap_end };
+	f->rejected_here = rejected_in(&f->rejected, f->part->partition);
+	f->first_place = f->table.places.count;
+	seen_begin(&f->seen, 0);
+	for (size_t i = 0; i < f->placement.cells; i++)
+		f->placement.records[i] = f->placement.keys[i] = 0;
+}
+
+int fold_stream(struct fold *f, struct trouble *t)
+{
+	struct chunk_place place = { f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED };
+	struct fence_refs refs = fence_refs_in(&f->refs, f->part->partition);
+	struct chunk_part part;
+	int more;
+
+	begin_partition(f);
+	if (f->part->indexed_end == UNKNOWN || f->part->first_offset == UNKNOWN)
+		return 0;
+	chunk_scan_range(f->scan, place, 0, f->part->indexed_end);
+	while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
+		if (run_stopped(f->run))
+			return trouble_set(t, "stopped");
+		take_part(f, &part);
+		if (f->too_large)
+			return 0;
+		count_part(f, &part);
+		fence_at_part(f, &refs, &part);
+		f->done += (int64_t)(part.to - part.from);
+		run_progress(f->run, "fold", "records", f->done, f->total);
+	}
+	if (f->topic->suspect_holes && f->count.next < f->part->indexed_end)
+		f->count.hole_end = f->part->indexed_end;
+	return more;
+}
+
+static void count_keys(struct fold *f)
+{
+	for (size_t i = 0; i < f->seen.slot_count; i++) {
+		const struct seen_slot *slot = &f->seen.slots[i];
+
+		if (slot->mark && seen_counts(&f->seen, slot->hash))
+			f->placement.keys[slot->mark - 1]++;
+	}
+}
+
+static void see_part(struct fold *f, const struct chunk_part *part)
+{
+	hash_part(f, part);
+	for (size_t i = part->from; i < part->to; i++) {
+		int64_t hash = f->hash[i];
+		struct seen_slot *slot = seen_first(&f->seen, hash);
+		uint32_t home = f->positive[i] % (uint32_t)f->topic->count[0];
+		struct seen_slot new = { .hash = hash, .place = NOBODY };
+
+		if ((part->view->flags[i] & RECORD_NULL_KEY) || !seen_counts(&f->seen, hash))
+			continue;
+		while (slot->mark && slot->hash != hash)
+			slot = seen_next(&f->seen, slot);
+		new.mark = home * LEGAL_COUNT + legal_of(fold_ordinal(f->topic, f->positive[i], f->part->partition)) + 1;
+		if (!slot->mark)
+			seen_fill(&f->seen, slot, &new);
+	}
+}
+
+int fold_placement(struct fold *f, struct trouble *t)
+{
+	struct chunk_place place = { f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED };
+	struct chunk_part part;
+	int more = 0;
+
+	if (!f->placement.cells)
+		return 0;
+	count_keys(f);
+	while (more == 0 && f->seen.bound < SEEN_ALL) {
+		seen_begin(&f->seen, f->seen.bound);
+		chunk_scan_range(f->scan, place, 0, f->part->indexed_end);
+		while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
+			if (run_stopped(f->run))
+				return trouble_set(t, "stopped");
+			see_part(f, &part);
+		}
+		count_keys(f);
+	}
+	return more;
+}

@@ -1,0 +1,45 @@
+/*
+ * offhome: keys with records in a partition that is not legal for them, those with the smallest hashes. Which ones are kept does not depend on
+ * the order in which they come.
+ */
+#ifndef ANALYZER_OFFHOME_H
+#define ANALYZER_OFFHOME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzer/keytable.h"
+
+enum { OFFHOME_KEYS = 100000 };
+
+struct offhome_key {
+	int64_t hash;
+	uint8_t *key;            /* owned */
+	uint32_t key_size;
+	int32_t partition, home;
+	int64_t records, first_offset, last_offset, first_ms, last_ms;
+};
+
+/* Zero it; release it. */
+struct offhome {
+	struct offhome_key *keys;
+	size_t count, room;
+	uint32_t *slots;         /* index + 1; 0: free */
+	size_t slot_count;
+	int64_t bound;           /* hashes at or above are not kept; 0 before the first key */
+};
+
+struct offhome_record {
+	int32_t partition, home;
+	int64_t offset, timestamp_ms;
+};
+
+/* Counts a record; in each partition they come in rising offsets. */
+void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record);
+
+/* Sorts what is kept by partition, hash and key, at most OFFHOME_KEYS. Nothing may be added after it. */
+void offhome_finish(struct offhome *offhome);
+
+void offhome_release(struct offhome *offhome);
+
+#endif

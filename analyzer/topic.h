@@ -1,0 +1,58 @@
+/*
+ * topic: what the fold needs to know of one topic of one pipeline, out of the facts of the run: the rules of the pipeline, the partition
+ * counts that the topic has had, the horizons.
+ */
+#ifndef ANALYZER_TOPIC_H
+#define ANALYZER_TOPIC_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sql/run.h"
+#include "sql/trouble.h"
+
+struct fold_partition {
+	int32_t partition;
+	struct horizon horizon;  /* empty where the partition has none */
+	bool has_horizon, covered;
+	int64_t indexed_end;     /* UNKNOWN: nothing of it was indexed */
+	int64_t first_offset;    /* where indexing began; UNKNOWN likewise */
+	int64_t from;            /* the config's "from"; 0: the beginning */
+	bool from_sure;          /* records from there on cannot have been gone before indexing began */
+	int64_t committed, log_start; /* C and the log start read before it; UNKNOWN */
+	int64_t aborted;         /* records */
+	int64_t gap_end;         /* end of the last gap_range; 0: none */
+	int64_t *certain;        /* per count: below this offset a binding record is certain; INT64_MAX for the present count */
+};
+
+struct fold_topic {
+	int64_t run_id, topic_id, pipeline_id, incarnation_id; /* incarnation_id UNKNOWN: the topic could not be read */
+	char *name, *pipeline;
+	bool fenced;             /* a source topic of a pipeline with Redis: it has samples */
+	bool counts, sums, lasts; /* state = count, sum, last */
+	bool delete_tombstones, ignore_tombstones;
+	bool rejects_dlq;
+	bool suspect_holes;      /* a record may be gone from any hole: compacted, or a policy that nobody could read */
+	int64_t threshold, recent_threshold, recent_from_ms; /* recent_from_ms INT64_MAX: no recent stratum */
+	int32_t *count;          /* partition counts, the present one first; count[0] is -1 where it is not known */
+	size_t count_n;
+	struct fold_partition *parts; /* ascending by partition */
+	size_t part_n;
+};
+
+/* The topics that a run folds, in a fixed order. */
+struct fold_topics {
+	struct fold_topic *items;
+	size_t n;
+};
+
+/* Reads them all. 0 or -1; release in either case. */
+int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *topics, struct trouble *t);
+void fold_topics_release(struct fold_topics *topics);
+
+/* The partition's part, or NULL. */
+struct fold_partition *fold_topic_part(const struct fold_topic *topic, int32_t partition);
+
+#endif

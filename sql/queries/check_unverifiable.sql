@@ -1,0 +1,1 @@
+INSERT INTO unverifiable (run_id, pipeline, name, reason, subjects) VALUES (?1, ?2, ?3, ?4, ?5)

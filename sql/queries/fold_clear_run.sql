@@ -1,0 +1,1 @@
+DELETE FROM verdict_count WHERE run_id = ?1;

@@ -1,0 +1,1 @@
+SELECT sum(records) FROM horizon WHERE topic_id = ?1
