@@ -48,9 +48,7 @@ struct chunk_reader *chunk_reader_new(void)
 {
 	struct chunk_reader *reader = xalloc(sizeof(*reader));
 
-	reader->zstd = ZSTD_createDCtx();
-	if (!reader->zstd)
-		xarray(SIZE_MAX, SIZE_MAX); /* out of memory */
+	reader->zstd = xneed(ZSTD_createDCtx());
 	reader->elements = xarray(CHUNK_RECORDS_MAX, sizeof(uint64_t));
 	reader->scratch = xarray(CHUNK_RECORDS_MAX, sizeof(uint64_t));
 	return reader;

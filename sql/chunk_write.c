@@ -340,9 +340,7 @@ struct chunk_encoder *chunk_encoder_new(int level)
 {
 	struct chunk_encoder *encoder = xalloc(sizeof(*encoder));
 
-	encoder->zstd = ZSTD_createCCtx();
-	if (!encoder->zstd)
-		xarray(SIZE_MAX, SIZE_MAX); /* out of memory */
+	encoder->zstd = xneed(ZSTD_createCCtx());
 	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, level);
 	if (level < 0) { /* on keys a sixth faster than the level's own, at the same size */
 		ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_hashLog, 12);

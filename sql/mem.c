@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void *need(void *memory)
+void *xneed(void *memory)
 {
 	static const char words[] = "fencepost: out of memory\n";
 
@@ -21,27 +21,27 @@ static void *need(void *memory)
 
 void *xalloc(size_t size)
 {
-	return need(calloc(1, size ? size : 1));
+	return xneed(calloc(1, size ? size : 1));
 }
 
 void *xarray(size_t count, size_t size)
 {
-	return need(calloc(count ? count : 1, size ? size : 1));
+	return xneed(calloc(count ? count : 1, size ? size : 1));
 }
 
 void *xgrow(void *old, size_t count, size_t size)
 {
-	return need(reallocarray(old, count ? count : 1, size ? size : 1));
+	return xneed(reallocarray(old, count ? count : 1, size ? size : 1));
 }
 
 char *xstrdup(const char *text)
 {
-	return need(strdup(text));
+	return xneed(strdup(text));
 }
 
 void *xmemdup(const void *bytes, size_t size)
 {
-	void *copy = need(malloc(size ? size : 1));
+	void *copy = xneed(malloc(size ? size : 1));
 
 	if (size)
 		memcpy(copy, bytes, size);
@@ -57,5 +57,5 @@ char *xprintf(const char *format, ...)
 	va_start(args, format);
 	length = vasprintf(&text, format, args);
 	va_end(args);
-	return need(length < 0 ? NULL : text);
+	return xneed(length < 0 ? NULL : text);
 }

@@ -1,6 +1,6 @@
 /*
- * sqlite: SQLite's interface, for code that is linked into the program and into the loadable extension alike. In the extension every call
- * goes through the table that the host hands to sqlite3_fencepost_init (sql/extension.c).
+ * sqlite: SQLite's interface, for code that is linked into the program and into the loadable extension alike. In the
+ * extension every call goes through the table that the host hands to sqlite3_fencepost_init (sql/extension.c).
  */
 #ifndef SQL_SQLITE_H
 #define SQL_SQLITE_H

@@ -53,8 +53,7 @@ struct writer {
 
 static void wake(struct writer *w)
 {
-	if (eventfd_write(w->wake, 1) < 0)
-		abort(); /* the counter of a blocking eventfd cannot overflow here */
+	eventfd_write(w->wake, 1); /* waits, never fails, should the counter ever be full */
 }
 
 int writer_push(struct writer *w, writer_apply *apply, void (*done)(void *job), void *job, size_t bytes)
@@ -209,7 +208,7 @@ struct writer *writer_start(const struct run *run, sqlite3 *db)
 	pthread_cond_init(&w->room, NULL);
 	w->wake = eventfd(0, EFD_CLOEXEC);
 	if (w->wake < 0 || pthread_create(&w->thread, NULL, write_all, w))
-		xarray(SIZE_MAX, SIZE_MAX); /* no descriptor or thread left: as good as out of memory */
+		xneed(NULL); /* no descriptor or thread left: as good as out of memory */
 	return w;
 }
 
