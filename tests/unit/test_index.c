@@ -257,6 +257,23 @@ static void test_newer(void **state)
 	refused("version 1000000 is newer than this program, which writes 1");
 }
 
+/* A migration that fails leaves the file as it was. */
+static void test_failed_migration(void **state)
+{
+	struct index index;
+
+	(void)state;
+	make();
+	change("PRAGMA user_version = 0; DROP TABLE finding");
+	assert_int_equal(open_write(&index), INDEX_TROUBLE);
+	assert_non_null(strstr(t.text, "make the index: schema 001-facts: run script: "));
+	assert_non_null(strstr(t.text, "table run already exists"));
+	assert_int_equal(index_open_read(&run, path, &index, &t), INDEX_TROUBLE);
+	assert_non_null(strstr(t.text, "a.db: version 0 is older than this program; the next audit brings it to 1"));
+	change("DROP TABLE check_result"); /* still there, and finding is still gone */
+	change("CREATE TABLE finding (a)");
+}
+
 static void test_truncated(void **state)
 {
 	struct stat st;
@@ -368,6 +385,7 @@ int main(void)
 		TEST(test_empty_file),
 		TEST(test_another_database),
 		TEST(test_newer),
+		TEST(test_failed_migration),
 		TEST(test_truncated),
 		TEST(test_damaged),
 		TEST(test_killed_writer),
