@@ -23,7 +23,8 @@ class Mock:
     """A mock broker with topics, {name: partitions}. It ends with close(), or with this process."""
 
     def __init__(self, program, topics):
-        words = [w for name, partitions in topics.items() for w in ("--topic", f"{name}:{partitions}")]
+        words = [word for name, partitions in topics.items()
+                 for word in ("--topic", f"{name}:{partitions}")]
         self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         self.bootstrap = self.process.stdout.readline().strip()

@@ -1,4 +1,4 @@
-"""Each fault of the reference pipeline does what it says, and its facts are true: seen by redis-py and confluent-kafka."""
+"""Each fault of the reference pipeline does what it says, and its facts are true, seen by other clients."""
 import pytest
 
 import reference

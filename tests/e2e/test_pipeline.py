@@ -36,7 +36,8 @@ def pipe(request):
 
 def check_outputs(pipe, records, outputs):
     """Each applied record has an output, whose value is its rank; nothing else has."""
-    ranks = {source_of(r): b"%d" % (i + 1) for rs in reference.binding(records, COUNT).values() for i, r in enumerate(rs)}
+    ranks = {source_of(r): b"%d" % rank
+             for rs in reference.binding(records, COUNT).values() for rank, r in enumerate(rs, 1)}
     values = {}
     for o in outputs:
         values.setdefault(o.source, set()).add(o.value)
@@ -92,7 +93,8 @@ def test_a_crash_point_is_where_it_says(mock, point, emitted, committed):
 
 def test_crash_at_counts_the_times(mock):
     mock.generate("--records", 100, "--keys", 1000, "--seed", 1)
-    mock.run("worker", "--no-join", "--until-end", "--crash-after", "commit", "--crash-at", 3, "--batch", 20, code=CRASHED)
+    mock.run("worker", "--no-join", "--until-end", "--batch", 20, "--crash-after", "commit", "--crash-at", 3,
+             code=CRASHED)
     assert sum(max(c, 0) for c in mock.committed(COUNT)) == 60
 
 
@@ -172,7 +174,8 @@ def test_field_names_and_epoch_template(mock):
               f"{mock.topic}-{{{{owner}}}}-{{partition}}")
     assert mock.redis.get(f"{mock.topic}-{{owner}}-0") == b"1"
     for key, (partition, offset, value) in expected("opaque", mock.read(), COUNT).items():
-        assert mock.redis.hgetall(mock.prefix + key) == {b"offset": value, b"o": b"%d" % offset, b"p": b"%d" % partition}
+        assert mock.redis.hgetall(mock.prefix + key) == {b"offset": value, b"o": b"%d" % offset,
+                                                         b"p": b"%d" % partition}
 
 
 def test_a_worker_without_its_epoch_is_fenced(mock):
@@ -219,7 +222,8 @@ def test_transactions(real, work):
     lines = [json.loads(line) for line in listed.read_text().splitlines()]
     committed = {(r.partition, r.offset) for r in real.read()}
     assert committed == {(x["partition"], x["offset"]) for x in lines if x["outcome"] == "committed"}
-    everything = {(r.partition, r.offset): (r.key.hex(), r.value.hex()) for r in real.read(isolation="read_uncommitted")}
+    everything = {(r.partition, r.offset): (r.key.hex(), r.value.hex())
+                  for r in real.read(isolation="read_uncommitted")}
     assert everything == {(x["partition"], x["offset"]): (x["key_hex"], x["value_hex"]) for x in lines}
     real.work("--state", "count")
     assert real.states() == expected("count", real.read(), COUNT)

@@ -20,7 +20,7 @@ struct state {
 /* A record of the batch and what becomes of it. */
 struct task {
 	const rd_kafka_message_t *m;
-	struct state *state;    /* NULL: nothing to apply */
+	struct state *state;	/* NULL: nothing to apply */
 	struct bytes new_value; /* lies in text or in the message */
 	char text[24];
 	struct buf kept; /* the stored value that REEMIT gave */
@@ -218,7 +218,8 @@ static void set_expiry(struct worker *w, struct task **tasks, size_t n)
 	for (size_t i = 0; w->opt->ttl_ms && i < n; i++) {
 		if (!is_applied(tasks[i]))
 			continue;
-		redis_queue(w->redis, REDIS_ARGS(bytes_of("PEXPIRE"), buf_bytes(&tasks[i]->state->redis_key), bytes_of(ttl)));
+		redis_queue(w->redis,
+			    REDIS_ARGS(bytes_of("PEXPIRE"), buf_bytes(&tasks[i]->state->redis_key), bytes_of(ttl)));
 		queued++;
 	}
 	while (queued--)
@@ -229,7 +230,8 @@ static void emit(struct worker *w, const struct task *task, const char *topic, s
 {
 	char source[320];
 
-	snprintf(source, sizeof(source), "%s/%" PRId32 "/%" PRId64, w->opt->common.topic, task->m->partition, task->m->offset);
+	snprintf(source, sizeof(source), "%s/%" PRId32 "/%" PRId64, w->opt->common.topic, task->m->partition,
+		 task->m->offset);
 	sink_produce(&w->sink, &(struct outgoing){ .topic = topic,
 						   .partition = RD_KAFKA_PARTITION_UA,
 						   .key = kafka_key(task->m),
@@ -265,7 +267,8 @@ static void round_run(struct worker *w, struct table *t, int round)
 	crash_pass(&w->crash, CRASH_REDIS);
 	for (size_t i = 0; w->opt->output && i < n; i++)
 		if (is_applied(tasks[i]) || tasks[i]->verdict == VERDICT_REEMIT)
-			emit(w, tasks[i], w->opt->output, tasks[i]->drop ? (struct bytes){ NULL, 0 } : tasks[i]->new_value);
+			emit(w, tasks[i], w->opt->output,
+			     tasks[i]->drop ? (struct bytes){ NULL, 0 } : tasks[i]->new_value);
 	if (!round)
 		produce_rejects(w, t);
 	sink_flush(&w->sink);

@@ -1,6 +1,6 @@
 /*
  * Crash points: places in the worker where it may end at once, as a machine does that loses power. A point is taken
- * the N-th time it is passed, or at random by a seed; then the process ends by _exit(42), nothing flushed, nothing left.
+ * the N-th time it is passed, or at random by a seed; then the process ends by _exit(42), nothing flushed.
  */
 #ifndef PIPELINE_CRASH_H
 #define PIPELINE_CRASH_H

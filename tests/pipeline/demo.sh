@@ -59,7 +59,8 @@ start_servers()
 		<"$dir/hold" >"$dir/bootstrap" 2>"$dir/broker.log" &
 	pids+=($!)
 	exec 9>"$dir/hold"
-	redis-server --port 0 --unixsocket "$dir/redis.sock" --save '' --appendonly no --dir "$dir" >"$dir/redis.log" 9>&- &
+	redis-server --port 0 --unixsocket "$dir/redis.sock" --save '' --appendonly no --dir "$dir" \
+		>"$dir/redis.log" 9>&- &
 	pids+=($!)
 	until_true test -s "$dir/bootstrap"
 	until_true redis-cli -s "$dir/redis.sock" ping
@@ -69,7 +70,8 @@ start_servers()
 
 work()
 {
-	"$pipe/worker" "${where[@]}" --state count --output orders-out --dlq orders-dlq --poison --no-join --until-end "$@"
+	"$pipe/worker" "${where[@]}" --state count --output orders-out --dlq orders-dlq --poison --no-join --until-end \
+		"$@"
 }
 
 fault()
@@ -106,19 +108,19 @@ audit()
 means()
 {
 	case $1 in
-	fence-regressed) echo "the fence stands below a record that was committed: its effect is lost, and a replay would not be stopped" ;;
+	fence-regressed) echo "the fence stands below a record that was committed: the effect of that record is lost" ;;
 	fence-missing) echo "a committed record of the key, and no state at all" ;;
 	fence-malformed) echo "the fence cannot be read: the script fails on this key for ever" ;;
 	fence-ahead) echo "the fence stands where no record is yet: the next real ones will be skipped in silence" ;;
 	fence-phantom) echo "the fence names a record of another key" ;;
 	fence-orphan) echo "a state whose key is nowhere in the topic" ;;
 	fence-off-home) echo "a record was applied from a partition that is not its key's" ;;
-	fence-count) echo "the counter is not the number of records up to the fence: applied twice, or lost" ;;
+	fence-count) echo "the counter is not the number of records up to the fence: one was applied twice, or lost" ;;
 	fence-value) echo "the stored value is not the one of the record at the fence" ;;
 	copartition-break) echo "a producer hashes keys differently: joins on this key miss" ;;
 	epoch-malformed) echo "the owner counter is no number: the script fails on the whole partition" ;;
 	epoch-regressed) echo "the owner counter fell: a worker that lost the partition could write again" ;;
-	commit-beyond-log) echo "the group has committed offsets that do not exist: the next records will be passed over" ;;
+	commit-beyond-log) echo "the group has committed what does not exist: the next records will be passed over" ;;
 	*) echo "see: fencepost checks $1" ;;
 	esac
 }
@@ -127,8 +129,9 @@ show_findings()
 {
 	zstd -dcq "$dir/broken/findings.jsonl.zst" >"$dir/findings.jsonl"
 	sqlite3 -separator '|' :memory: "
+		WITH lines(text) AS (SELECT rtrim(CAST(readfile('$dir/findings.jsonl') AS TEXT), char(10)))
 		SELECT json_extract(value, '$.check'), count(*), min(json_extract(value, '$.detail'))
-		FROM json_each('[' || replace(rtrim(CAST(readfile('$dir/findings.jsonl') AS TEXT), char(10)), char(10), ',') || ']')
+		FROM lines, json_each('[' || replace(text, char(10), ',') || ']')
 		GROUP BY 1 ORDER BY 1" >"$dir/findings.txt"
 	while IFS='|' read -r check count detail; do
 		printf '\n  %s (%s)\n    means: %s\n    e.g.   %s\n' "$check" "$count" "$(means "$check")" "$detail"
@@ -155,7 +158,8 @@ start_servers
 write_config
 
 say "1. A pipeline: 20,000 records in 6 partitions, counted in Redis behind the fence"
-"$pipe/generate" -b "$bootstrap" -t orders --records 20000 --keys 2000 --poison 0.002 --null-keys 0.005 --seed 7 >/dev/null
+"$pipe/generate" -b "$bootstrap" -t orders --records 20000 --keys 2000 --seed 7 --poison 0.002 --null-keys 0.005 \
+	>/dev/null
 echo "the worker, killed after a Redis write, before it has produced or committed:"
 crash=0
 work --crash-after redis --crash-at 9 || crash=$?

@@ -1,6 +1,6 @@
 /*
- * Faults: one named harm done to Redis or Kafka, and the exact facts that an audit must find afterwards, one JSON object
- * a line on stdout. Which key is harmed follows from the key bytes alone, so that a test can be repeated.
+ * Faults: one named harm done to Redis or Kafka, and the exact facts that an audit must find afterwards, one JSON
+ * object a line on stdout. Which key is harmed follows from the key bytes alone, so that a test can be repeated.
  */
 #ifndef PIPELINE_FAULT_H
 #define PIPELINE_FAULT_H

@@ -33,7 +33,8 @@ static void settle(struct fault *f, int32_t partitions)
 		sleep_ms(50);
 	}
 	for (int32_t p = 0; p < partitions; p++)
-		while (rd_kafka_query_watermark_offsets(f->reader, f->opt->common.topic, p, &low, &high, 1000) && tick_ms() < until)
+		while (rd_kafka_query_watermark_offsets(f->reader, f->opt->common.topic, p, &low, &high, 1000) &&
+		       tick_ms() < until)
 			sleep_ms(50);
 }
 

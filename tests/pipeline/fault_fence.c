@@ -64,7 +64,7 @@ static void facts_lost(struct fault *f, const struct past *const *lost, size_t n
 	json_close(&f->json, ']');
 }
 
-/* The state of some moments ago, fence and value, as after a failover: the last --records records of the key are lost. */
+/* The state of some moments ago, as after a failover: the last --records records of the key are lost. */
 bool fault_fence_back(struct fault *f, const struct subject *s)
 {
 	size_t back = (size_t)f->opt->records;

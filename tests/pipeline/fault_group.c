@@ -86,7 +86,8 @@ static void commit(struct fault *f, int32_t partition, int64_t offset)
 	rd_kafka_topic_partition_list_add(list, f->opt->common.topic, partition)->offset = offset;
 	err = rd_kafka_commit(f->reader, list, 0);
 	if (err)
-		die("commit %s/%d: %s (are there workers in the group?)", f->opt->common.topic, partition, rd_kafka_err2str(err));
+		die("commit %s/%d: %s (are there workers in the group?)", f->opt->common.topic, partition,
+		    rd_kafka_err2str(err));
 	rd_kafka_topic_partition_list_destroy(list);
 }
 

@@ -28,7 +28,8 @@ static void understand(struct generate_options *o, const struct words *words)
 	o->format = (enum made_format)opts_choice("--key-format", words->format, made_formats);
 	o->placement = (enum placement)opts_choice("--partitioner", words->partitioner, partitioners);
 	o->transactions = (enum transactions)opts_choice("--transactions", words->transactions, modes);
-	if (o->records < 0 || o->keys < 1 || o->value_size < 0 || o->txn_size < 1 || o->producers < 1 || o->producers > 64)
+	if (o->records < 0 || o->keys < 1 || o->value_size < 0 || o->txn_size < 1 || o->producers < 1 ||
+	    o->producers > 64)
 		die_usage("a number is out of its range");
 }
 
@@ -82,7 +83,9 @@ static int32_t place(struct generator *g, struct bytes key)
 /* Timestamps spread evenly over the duration; 0 lets the client take the time of day. */
 static int64_t timestamp(const struct generate_options *o, int64_t i)
 {
-	return o->start_ts ? o->start_ts + (int64_t)((double)o->duration * (double)i / (double)(o->records ? o->records : 1)) : 0;
+	if (!o->start_ts)
+		return 0;
+	return o->start_ts + (int64_t)((double)o->duration * (double)i / (double)o->records);
 }
 
 static void make(struct generator *g, int64_t i, struct buf *key, struct buf *value)
@@ -199,8 +202,13 @@ static void list_close(struct generator *g)
 
 int main(int argc, char **argv)
 {
-	struct generate_options o = { .records = 1000, .keys = 100, .value_size = 32, .producers = 4, .txn_size = 20,
-				      .txn_timeout = 60000, .abort_rate = 0.3 };
+	struct generate_options o = { .records = 1000,
+				      .keys = 100,
+				      .value_size = 32,
+				      .producers = 4,
+				      .txn_size = 20,
+				      .txn_timeout = 60000,
+				      .abort_rate = 0.3 };
 	struct generator g = { .opt = &o };
 	char part[256];
 

@@ -19,10 +19,9 @@ static void add(struct history *h, const rd_kafka_message_t *m)
 {
 	if (!(h->count & (h->count - 1)))
 		h->records = xrealloc(h->records, (h->count ? h->count * 2 : 1) * sizeof(*h->records));
-	h->records[h->count++] = (struct past){ .partition = m->partition,
-						.offset = m->offset,
-						.key = keep(kafka_key(m)),
-						.value = keep(kafka_value(m)) };
+	h->records[h->count++] = (struct past){
+		.partition = m->partition, .offset = m->offset, .key = keep(kafka_key(m)), .value = keep(kafka_value(m))
+	};
 }
 
 /* Read every partition to its end. */
@@ -105,8 +104,9 @@ void history_read(struct history *h, const struct common *c, bool uncommitted)
 		if (committed.count)
 			qsort(committed.records, committed.count, sizeof(*committed.records), past_order);
 		for (size_t i = 0; i < h->count; i++)
-			h->records[i].aborted = !committed.count || !bsearch(&h->records[i], committed.records, committed.count,
-									      sizeof(*committed.records), past_order);
+			h->records[i].aborted = !committed.count ||
+						!bsearch(&h->records[i], committed.records, committed.count,
+							 sizeof(*committed.records), past_order);
 		history_release(&committed);
 	}
 	group(h);

@@ -1,4 +1,4 @@
-/* librdkafka handles as the programs use them: properties, a sink that loses nothing, partition counts and watermarks. */
+/* librdkafka handles as the programs use them: properties, a sink that loses nothing, counts and watermarks. */
 #include "kafka.h"
 
 #include <errno.h>
@@ -182,8 +182,8 @@ static rd_kafka_resp_err_t produce_once(struct sink *s, const struct outgoing *o
 	err = rd_kafka_producev(s->rk, RD_KAFKA_V_TOPIC(o->topic), RD_KAFKA_V_PARTITION(o->partition),
 				RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(o->key.data, o->key.len),
 				RD_KAFKA_V_VALUE((void *)(uintptr_t)o->value.data, o->value.len),
-				RD_KAFKA_V_TIMESTAMP(o->timestamp), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(o->opaque),
-				RD_KAFKA_V_END);
+				RD_KAFKA_V_TIMESTAMP(o->timestamp), RD_KAFKA_V_HEADERS(headers),
+				RD_KAFKA_V_OPAQUE(o->opaque), RD_KAFKA_V_END);
 	if (err)
 		rd_kafka_headers_destroy(headers);
 	return err;

@@ -1,4 +1,4 @@
-/* librdkafka handles as the programs use them: properties, a sink that loses nothing, partition counts and watermarks. */
+/* librdkafka handles as the programs use them: properties, a sink that loses nothing, counts and watermarks. */
 #ifndef PIPELINE_KAFKA_H
 #define PIPELINE_KAFKA_H
 

@@ -44,8 +44,10 @@ static void odd_key(int64_t index, struct buf *b)
 #define ODD(text) { text, sizeof(text) - 1 }
 	static const struct bytes odd[] = {
 		ODD("{a}b"),	    ODD("new\nline\r\n"), ODD("nul\0inside"),	 ODD("\xff\xfe\x80\xc3"), ODD("{}"),
-		ODD("state:{key}"), ODD("100%s%n"),	  ODD("\"quoted\\\""),	 ODD(" spaces "),	  ODD("*?[a-z]\\*"),
-		ODD("\t\x01\x7f"),  ODD("\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x98"), ODD("'; DROP TABLE"), ODD("a,b;c|d"),
+		ODD("state:{key}"), ODD("100%s%n"),	  ODD("\"quoted\\\""),	 ODD(" spaces "),
+		ODD("*?[a-z]\\*"),
+		ODD("\t\x01\x7f"),  ODD("'; DROP TABLE"),	  ODD("a,b;c|d"),
+		ODD("\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x98"),
 	};
 #undef ODD
 	int64_t kinds = (int64_t)(sizeof(odd) / sizeof(odd[0])) + 2;

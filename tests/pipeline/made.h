@@ -12,8 +12,8 @@ extern const char *const made_formats[];
 
 /*
  * The index-th key of a format, into b: raw is "user-INDEX"; binary 1 to 24 arbitrary bytes; odd walks through what
- * breaks careless programs (empty, 64 KiB, braces, newlines, NUL, invalid UTF-8, quotes, glob signs); int32 and int64 are
- * big-endian, every second one negative; uuid is 16 bytes. Different indices make different keys.
+ * breaks careless programs (empty, 64 KiB, braces, newlines, NUL, invalid UTF-8, quotes, glob signs); int32 and int64
+ * are big-endian, every second one negative; uuid is 16 bytes. Different indices make different keys.
  */
 void made_key(enum made_format format, int64_t index, struct buf *b);
 

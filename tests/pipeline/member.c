@@ -92,8 +92,8 @@ static void find_start(struct worker *w, rd_kafka_topic_partition_list_t *list)
 
 	for (int i = 0; !err && i < list->cnt; i++)
 		if (list->elems[i].offset < 0)
-			rd_kafka_topic_partition_list_add(without, list->elems[i].topic, list->elems[i].partition)->offset =
-				latest ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
+			rd_kafka_topic_partition_list_add(without, w->opt->common.topic, list->elems[i].partition)
+				->offset = latest ? RD_KAFKA_OFFSET_END : RD_KAFKA_OFFSET_BEGINNING;
 	if (!err && without->cnt)
 		err = rd_kafka_offsets_for_times(w->consumer, without, 30000);
 	if (err)

@@ -80,7 +80,8 @@ static int opts_translate(const struct opt *opts, struct option *longs)
 	for (; opts[n].name; n++) {
 		if (n == MAX_OPTS)
 			die("more than %d options", MAX_OPTS);
-		longs[n] = (struct option){ opts[n].name, opts[n].type == OPT_FLAG ? no_argument : required_argument, NULL, 0 };
+		longs[n] = (struct option){ opts[n].name, opts[n].type == OPT_FLAG ? no_argument : required_argument,
+					    NULL, 0 };
 	}
 	longs[n] = (struct option){ "help", no_argument, NULL, 0 };
 	longs[n + 1] = (struct option){ 0 };

@@ -35,19 +35,19 @@ struct common {
 
 void common_init(struct common *c);
 
-#define COMMON_KAFKA_OPTS(c)                                                                                                 \
-	{ "brokers", OPT_TEXT, &(c)->brokers, "bootstrap servers (also -b)" },                                               \
-	{ "topic", OPT_TEXT, &(c)->topic, "input topic (also -t)" },                                                         \
+#define COMMON_KAFKA_OPTS(c) \
+	{ "brokers", OPT_TEXT, &(c)->brokers, "bootstrap servers (also -b)" }, \
+	{ "topic", OPT_TEXT, &(c)->topic, "input topic (also -t)" }, \
 	{ "property", OPT_LIST, &(c)->properties, "librdkafka property name=value (also -X)" }
 
-#define COMMON_STATE_OPTS(c)                                                                                                 \
-	{ "redis", OPT_TEXT, &(c)->redis, "host:port, /path/of/socket, or a redis:// or unix:// URL (also -u)" },            \
-	{ "group", OPT_TEXT, &(c)->group, "consumer group (also -g)" },                                                      \
-	{ "key", OPT_TEXT, &(c)->key, "Redis key of a state, default state:{key}" },                                         \
-	{ "key-format", OPT_TEXT, &(c)->key_format, "raw, int32, int64, uuid, hex, base64 or json" },                        \
-	{ "epoch", OPT_TEXT, &(c)->epoch, "Redis key of an epoch, default epoch:{topic}:{partition}; empty: none" },         \
-	{ "field-value", OPT_TEXT, &(c)->field_value, "field name of the value" },                                           \
-	{ "field-offset", OPT_TEXT, &(c)->field_offset, "field name of the offset" },                                        \
+#define COMMON_STATE_OPTS(c) \
+	{ "redis", OPT_TEXT, &(c)->redis, "host:port, /path/of/socket, or a redis:// or unix:// URL (also -u)" }, \
+	{ "group", OPT_TEXT, &(c)->group, "consumer group (also -g)" }, \
+	{ "key", OPT_TEXT, &(c)->key, "Redis key of a state, default state:{key}" }, \
+	{ "key-format", OPT_TEXT, &(c)->key_format, "raw, int32, int64, uuid, hex, base64 or json" }, \
+	{ "epoch", OPT_TEXT, &(c)->epoch, "Redis key of an epoch, default epoch:{topic}:{partition}; empty: none" }, \
+	{ "field-value", OPT_TEXT, &(c)->field_value, "field name of the value" }, \
+	{ "field-offset", OPT_TEXT, &(c)->field_offset, "field name of the offset" }, \
 	{ "field-partition", OPT_TEXT, &(c)->field_partition, "field name of the partition" }
 
 #define OPTS_END { NULL, OPT_FLAG, NULL, NULL }

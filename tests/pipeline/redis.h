@@ -6,7 +6,10 @@
 
 #include "util.h"
 
-/* Connect to "host:port", "/path", "redis://[user:password@]host:port[/db]" or "unix:///path[?db=n]"; REDISCLI_AUTH as redis-cli. */
+/*
+ * Connect to "host:port", "/path", "redis://[user:password@]host:port[/db]" or "unix:///path[?db=n]". A password that
+ * is not given comes from REDISCLI_AUTH, as with redis-cli.
+ */
 redisContext *redis_open(const char *where);
 
 /* Queue a command of n arguments for redis_reply. */

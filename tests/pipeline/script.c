@@ -91,8 +91,9 @@ void script_call(const struct script *s, redisContext *r, const struct call *cal
 	snprintf(partition, sizeof(partition), "%" PRId32, call->partition);
 	snprintf(offset, sizeof(offset), "%" PRId64, call->offset);
 	snprintf(epoch, sizeof(epoch), "%" PRId64, call->epoch);
-	redis_queue(r, REDIS_ARGS(bytes_of("EVALSHA"), bytes_of(s->sha), bytes_of("2"), call->state_key, call->epoch_key,
-				  bytes_of(partition), bytes_of(offset), bytes_of(epoch), call->value));
+	redis_queue(r,
+		    REDIS_ARGS(bytes_of("EVALSHA"), bytes_of(s->sha), bytes_of("2"), call->state_key, call->epoch_key,
+			       bytes_of(partition), bytes_of(offset), bytes_of(epoch), call->value));
 }
 
 bool script_answer(redisContext *r, enum verdict *v, redisReply **reply)

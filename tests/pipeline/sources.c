@@ -56,7 +56,8 @@ static void source_open(struct source *s, struct generator *g, int number)
 	s->sink.seen = on_delivered;
 	s->sink.context = s;
 	if (g->opt->transactions != TXN_NONE) {
-		snprintf(text, sizeof(text), "generate-%lld-%d-%lld", (long long)g->opt->seed, number, (long long)wall_ms());
+		snprintf(text, sizeof(text), "generate-%lld-%d-%lld", (long long)g->opt->seed, number,
+			 (long long)wall_ms());
 		kafka_set(conf, "transactional.id", text);
 		snprintf(text, sizeof(text), "%lld", (long long)g->opt->txn_timeout);
 		kafka_set(conf, "transaction.timeout.ms", text);

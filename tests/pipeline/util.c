@@ -1,4 +1,4 @@
-/* What every program of the reference pipeline needs: ending with a clear message, memory, growing byte strings, time. */
+/* What every program of the reference pipeline needs: ending with a message, memory, growing byte strings, time. */
 #include "util.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static void complain(const char *format, va_list args)
+static void __attribute__((format(printf, 1, 0))) complain(const char *format, va_list args)
 {
 	fprintf(stderr, "%s: ", program_invocation_short_name);
 	vfprintf(stderr, format, args);

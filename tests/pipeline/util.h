@@ -1,4 +1,4 @@
-/* What every program of the reference pipeline needs: ending with a clear message, memory, growing byte strings, time. */
+/* What every program of the reference pipeline needs: ending with a message, memory, growing byte strings, time. */
 #ifndef PIPELINE_UTIL_H
 #define PIPELINE_UTIL_H
 

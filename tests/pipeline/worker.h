@@ -44,7 +44,8 @@ struct owned {
 };
 
 struct tally {
-	int64_t records, verdict[VERDICT_DLQ + 1], null_keys, tombstones, ignored, poison, outputs, batches, rounds, commits;
+	int64_t records, verdict[VERDICT_DLQ + 1], null_keys, tombstones, ignored, poison, outputs;
+	int64_t batches, rounds, commits;
 };
 
 struct worker {

@@ -36,7 +36,11 @@ static void understand(struct worker *w, struct worker_options *o, const struct 
 	opts_need(o->common.redis, "redis");
 	o->state = (enum state_kind)opts_choice("--state", words->state, states);
 	o->tombstones = (enum tombstones)opts_choice("--tombstones", words->tombstones, tombstones);
-	o->rejects = (enum rejects)opts_choice("--rejects", words->rejects ? words->rejects : o->dlq ? "dlq" : "silent", rejects);
+	o->rejects = (enum rejects)opts_choice("--rejects",
+					       words->rejects ? words->rejects
+					       : o->dlq	      ? "dlq"
+							      : "silent",
+					       rejects);
 	w->crash.point = (enum crash_point)opts_choice("--crash-after", words->crash_after, points);
 	prng_seed(&w->crash.prng, (uint64_t)words->crash_seed);
 	if (o->rejects == REJECTS_DLQ && !o->dlq)
@@ -141,11 +145,9 @@ static void summary(const struct worker *w)
 
 int main(int argc, char **argv)
 {
-	struct worker_options o = { .isolation = "read_committed",
-				    .reset = "earliest",
-				    .batch = 500,
-				    .linger_ms = 20,
-				    .session_ms = 6000 };
+	struct worker_options o = {
+		.isolation = "read_committed", .reset = "earliest", .batch = 500, .linger_ms = 20, .session_ms = 6000
+	};
 	struct worker w = { .opt = &o, .crash.at = 1 };
 	int status = 0;
 
