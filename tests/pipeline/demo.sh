@@ -110,7 +110,7 @@ means()
 	case $1 in
 	fence-regressed) echo "the fence stands below a record that was committed: the effect of that record is lost" ;;
 	fence-missing) echo "a committed record of the key, and no state at all" ;;
-	fence-malformed) echo "the fence cannot be read: the script fails on this key for ever" ;;
+	fence-malformed) echo "the fence cannot be read: the script lets every record through, or fails for ever" ;;
 	fence-ahead) echo "the fence stands where no record is yet: the next real ones will be skipped in silence" ;;
 	fence-phantom) echo "the fence names a record of another key" ;;
 	fence-orphan) echo "a state whose key is nowhere in the topic" ;;
