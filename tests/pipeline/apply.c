@@ -330,3 +330,8 @@ void apply_batch(struct worker *w)
 	w->tally.batches++;
 	table_release(&t);
 }
+
+void apply_nothing(struct worker *w)
+{
+	move_next(w);
+}

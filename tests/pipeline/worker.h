@@ -34,6 +34,7 @@ struct worker_options {
 	int64_t session_ms;
 	int64_t fixed_count;    /* N that the worker believes in, 0: asked for at each batch */
 	bool poison, until_end, no_join, lossy;
+	bool commit_first;      /* breaks the order on purpose */
 };
 
 /* What the worker knows of a partition; owned partitions are the assigned ones. */
@@ -93,5 +94,8 @@ void member_close(struct worker *w);
 
 /* apply.c: steps 1 and 2 for the batch; w->owned[].next is moved over what is done. */
 void apply_batch(struct worker *w);
+
+/* Step 3 without the others: a crash now loses the batch. */
+void apply_nothing(struct worker *w);
 
 #endif

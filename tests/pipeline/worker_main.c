@@ -75,6 +75,7 @@ static void options_read(struct worker *w, struct worker_options *o, int argc, c
 		{ "no-join", OPT_FLAG, &o->no_join, "take all partitions without joining the group" },
 		{ "assign", OPT_TEXT, &o->assign, "with --no-join: these partitions, as 0,2,5" },
 		{ "lossy", OPT_FLAG, &o->lossy, "apply a whole batch before its outputs are flushed" },
+		{ "commit-first", OPT_FLAG, &o->commit_first, "commit before the writes, which loses a batch in a crash" },
 		{ "until-end", OPT_FLAG, &o->until_end, "stop when all is read and committed" },
 		{ "max-records", OPT_INT, &o->max_records, "stop after so many records" },
 		{ "crash-after", OPT_TEXT, &words.crash_after, "partial, redis, produce or commit" },
@@ -112,6 +113,11 @@ static bool step(struct worker *w)
 	member_recount(w);
 	if (!w->batched)
 		return !w->opt->until_end || !member_at_end(w);
+	if (w->opt->commit_first) {
+		apply_nothing(w);
+		member_commit(w);
+		crash_pass(&w->crash, CRASH_COMMIT);
+	}
 	apply_batch(w);
 	member_commit(w);
 	crash_pass(&w->crash, CRASH_COMMIT);
