@@ -27,7 +27,7 @@ enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 static void write_line(struct outfile *jsonl, const json_t *finding)
 {
-	outfile_json(jsonl, finding, JSON_COMPACT);
+	outfile_json(jsonl, finding, ROWS_JSON);
 	outfile_text(jsonl, "\n");
 }
 
@@ -59,7 +59,7 @@ static void write_value(struct outfile *csv, const json_t *value)
 	} else if (json_is_string(value)) {
 		write_cell(csv, json_string_value(value));
 	} else if (json_is_object(value)) {
-		text = json_dumps(value, JSON_COMPACT);
+		text = json_dumps(value, ROWS_JSON);
 		write_cell(csv, text ? text : "");
 		free(text);
 	}

@@ -50,6 +50,9 @@ static int allow_reading(void *context, int action, const char *first, const cha
 	case SQLITE_FUNCTION:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
+	case SQLITE_INSERT:
+	case SQLITE_UPDATE: /* how SQLite takes note of a virtual table's columns; sqlite_master itself cannot be written */
+		return strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA:
 		return pragma_tells(first) && !(second && pragma_sets(first)) ? SQLITE_OK : SQLITE_DENY;
 	default:
@@ -206,7 +209,7 @@ static void print_object(sqlite3_stmt *stmt, FILE *out)
 		json_put(object, name, cell_value(stmt, i));
 		free(name);
 	}
-	json_dumpf(object, out, JSON_COMPACT);
+	json_dumpf(object, out, ROWS_JSON);
 	fputc('\n', out);
 	json_decref(object);
 }
@@ -305,7 +308,7 @@ int reports_runs(const struct run *run, sqlite3 *db, bool json, FILE *out, struc
 			return -1;
 		}
 		if (json) {
-			json_dumpf(row, out, JSON_COMPACT);
+			json_dumpf(row, out, ROWS_JSON);
 			fputc('\n', out);
 		} else {
 			print_run(row, out);

@@ -18,6 +18,12 @@
 
 #include "sql/trouble.h"
 
+/*
+ * How JSON lines are written. ASCII alone: other characters come as \uNNNN, so that no reader takes one for the end of a line, and none drives or reorders
+ * a terminal.
+ */
+#define ROWS_JSON (JSON_COMPACT | JSON_ENSURE_ASCII)
+
 /* What the statements may bind: :run, :pipeline, :topic, :role, :check. Borrowed; NULL is NULL. */
 struct row_keys {
 	int64_t run;

@@ -12,7 +12,7 @@
 #include "sql/trouble.h"
 
 /* How summary.json and manifest.json are written. */
-#define SUMMARY_JSON JSON_INDENT(2)
+#define SUMMARY_JSON (JSON_INDENT(2) | JSON_ENSURE_ASCII)
 
 /* The summary of a run of the index; NULL with trouble. The caller owns it. */
 json_t *summary_build(sqlite3 *db, int64_t run, struct trouble *t);

@@ -33,6 +33,8 @@ class Index:
         self.path = path
         tool(path, "new")
         self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA synchronous = OFF")
+        self.db.execute("PRAGMA journal_mode = MEMORY")
 
     def add(self, table, **row):
         names = ", ".join(f'"{name}"' for name in row)
