@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "sql/db.h"
+#include "ingest/sample_rows.h"
 #include "sql/mem.h"
 
 enum { JOB_ROWS = 4096, JOB_BYTES = 1 << 20 };
@@ -26,17 +26,9 @@ static void job_free(void *job)
 static int job_apply(struct writer *writer, void *job, struct trouble *t)
 {
 	const struct sample_job *j = job;
-	sqlite3_stmt *stmt = writer_statement(writer, fact_fence_sql, t);
+	const struct sample_rows rows = { j->rows, j->count };
 
-	if (!stmt)
-		return -1;
-	for (size_t i = 0; i < j->count; i++) {
-		fact_fence_bind(stmt, &j->rows[i]);
-		if (db_step(stmt, t) < 0)
-			return -1;
-	}
-	sqlite3_clear_bindings(stmt);
-	return 0;
+	return sample_rows_insert(writer, &rows, t);
 }
 
 static struct sample_job *job_new(size_t bytes)
