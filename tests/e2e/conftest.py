@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -162,3 +163,9 @@ def work():
     path = Path(tempfile.mkdtemp(prefix="fencepost-work-"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def tools(fencepost, pipeline_bin, name, work):
+    """What a pipeline under audit (audited.Audited) needs besides its servers."""
+    return SimpleNamespace(fencepost=fencepost, pipeline_bin=pipeline_bin, name=name, folder=work)
