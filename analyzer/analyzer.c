@@ -63,8 +63,9 @@ static int check(const struct run *run, sqlite3 *db, const struct analyzer_optio
 {
 	int64_t wall = run_now_us(run), tick = run_tick_us(run);
 
-	if (script_run(db, sql_queries_check_clear, run->id, t) < 0 || script_run(db, sql_queries_check_fault, run->id, t) < 0)
-		return trouble_wrap(t, "judge the fences");
+	if (script_run(db, sql_queries_check_clear, run->id, t) < 0 || script_run(db, sql_queries_check_fault, run->id, t) < 0 ||
+	    script_run(db, sql_queries_check_split, run->id, t) < 0)
+		return trouble_wrap(t, "judge the keys");
 	if (check_all(run, db, options, checks, t) < 0)
 		return -1;
 	return timed(run, db, "check", wall, tick, t);

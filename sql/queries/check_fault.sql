@@ -41,6 +41,9 @@ SELECT s.topic_id, s.hash, s.key,
 	s.older, s.older_offset, s.older_ms, s.older_unsure, s.older_lost, s.older_tombstone,
 	s.applied, s.applied_sum, s.value_hash,
 	s.unproven,
+	-- The partition count was read before the key was sampled, and the fence stands where nobody had read yet: partitions may have been added
+	-- in between, and with them another home.
+	f.sampled_us > t.seen_us AND (f.partition >= t.partitions OR s.at_fence = 'unstable') AS late,
 	CASE
 	WHEN s.home IS NULL THEN 'partitions-unknown'
 	WHEN s.unproven IS NULL THEN NULL
@@ -78,11 +81,10 @@ SELECT topic_id, hash, key, pipeline,
 	ELSE coalesce(incomplete, 'fault')
 	END AS orphan,
 
-	-- A partition that was added after the count was read is none that the topic lacks.
 	CASE
 	WHEN well_formed IS NOT 1 THEN NULL
 	WHEN partitions IS NULL THEN 'partitions-unknown'
-	WHEN partition >= partitions THEN iif(sampled_us > seen_us, 'partitions-unknown', 'fault')
+	WHEN partition >= partitions THEN iif(late, 'partitions-unknown', 'fault')
 	WHEN last_high_watermark IS NULL THEN 'watermark-unknown'
 	WHEN offset >= last_high_watermark THEN 'fault'
 	ELSE 'ok'
@@ -123,6 +125,7 @@ SELECT topic_id, hash, key, pipeline,
 	WHEN home_offset IS NOT NULL THEN CASE
 		WHEN deletes AND home_tombstone > home_offset THEN 'ok'
 		WHEN partition = home AND offset >= home_offset THEN 'ok'
+		WHEN partition <> home AND late THEN 'partitions-unknown'
 		WHEN replica_behind THEN 'replica-behind'
 		WHEN fence_legal = 2 AND at_fence = 'own' AND fence_ms > home_ms THEN 'resized'
 		WHEN silent AND home_lost = 1 THEN 'rejects-silent'
@@ -165,7 +168,7 @@ SELECT topic_id, hash, key, pipeline,
 
 	CASE
 	WHEN well_formed IS NOT 1 THEN NULL
-	WHEN fence_legal IS NULL THEN 'partitions-unknown'
+	WHEN fence_legal IS NULL OR (fence_legal = 0 AND late) THEN 'partitions-unknown'
 	WHEN fence_legal = 0 THEN 'fault'
 	ELSE 'ok'
 	END AS off_home,
