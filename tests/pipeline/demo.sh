@@ -93,6 +93,7 @@ write_config()
 	    topic: orders
 	    group: orders-processor
 	    state: count
+	    epoch: "epoch:{topic}:{partition}"
 	    dlq: orders-dlq
 	END
 }
