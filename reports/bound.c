@@ -12,7 +12,8 @@ static double log_term(double k, double n, double p)
 {
 	int sign;
 
-	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign) + k * log(p) + (n - k) * log1p(-p);
+	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign) + k * log(p) +
+	       (n - k) * log1p(-p);
 }
 
 /* P(X <= x | n, p) for p above x / n, where the terms fall from k = x down to 0. */

@@ -18,8 +18,8 @@
 /* One of ours, or what a killed outfile left of it. */
 static bool is_report_file(const char *name)
 {
-#define ONE(file)                                                               \
-	if (strncmp(name, file, strlen(file)) == 0 &&                           \
+#define ONE(file)                                                                   \
+	if (strncmp(name, file, strlen(file)) == 0 &&                               \
 	    (!name[strlen(file)] || strncmp(name + strlen(file), ".tmp-", 5) == 0)) \
 		return true;
 	REPORT_FILES(ONE)
@@ -73,7 +73,10 @@ static int remove_report(const char *path, struct trouble *t)
 	return rmdir(path) < 0 ? trouble_set(t, "remove %s: %s", path, strerror(errno)) : 0;
 }
 
-/* --- what stands at the path ---------------------------------------------------------------------------------------- */
+/*
+ * --- what stands at the path ----------------------------------------------------------------------------------------
+
+ */
 
 static int is_entry(int fd, const char *name, struct trouble *t)
 {
@@ -114,7 +117,10 @@ static int look(struct directory *d, int64_t run, const char *started, struct tr
 	return 0;
 }
 
-/* --- life ----------------------------------------------------------------------------------------------------------- */
+/*
+ * --- life -----------------------------------------------------------------------------------------------------------
+
+ */
 
 static void release(struct directory *d)
 {
@@ -142,7 +148,8 @@ static int begin(struct directory *d, int64_t run, const char *started, struct t
 {
 	if (make_parents(d->path, t) < 0 || look(d, run, started, t) < 0 || remove_report(d->temporary, t) < 0)
 		return -1;
-	return mkdir(d->temporary, 0777) < 0 ? trouble_set(t, "make directory %s: %s", d->temporary, strerror(errno)) : 0;
+	return mkdir(d->temporary, 0777) < 0 ? trouble_set(t, "make directory %s: %s", d->temporary, strerror(errno))
+					     : 0;
 }
 
 int directory_begin(struct directory *d, const char *path, int64_t run, const char *started, struct trouble *t)
@@ -167,7 +174,10 @@ void directory_abandon(struct directory *d)
 	release(d);
 }
 
-/* --- the rename ----------------------------------------------------------------------------------------------------- */
+/*
+ * --- the rename -----------------------------------------------------------------------------------------------------
+
+ */
 
 /* For file systems that cannot exchange two names: the report is away for a moment, but never half. */
 static int swap_slowly(struct directory *d, struct trouble *t)

@@ -1,6 +1,7 @@
 /*
- * directory: a report directory comes into being whole. It is filled under the name DIR.tmp-RUN beside its own, flushed to the disk, and renamed. An earlier
- * report of the same run is swapped for it; anything else that stands there is left alone.
+ * directory: a report directory comes into being whole. It is filled under the name DIR.tmp-RUN beside its own, flushed
+ * to the disk, and renamed. An earlier report of the same run is swapped for it; anything else that stands there is
+ * left alone.
  */
 #ifndef REPORTS_DIRECTORY_H
 #define REPORTS_DIRECTORY_H
@@ -12,8 +13,9 @@
 #include "sql/trouble.h"
 
 /* All names that a report directory may hold. */
-#define REPORT_FILES(X) \
-	X("summary.json") X("findings.jsonl.zst") X("findings.csv.zst") X("metrics.prom") X("report.html") X("manifest.json")
+#define REPORT_FILES(X)   \
+	X("summary.json") \
+	X("findings.jsonl.zst") X("findings.csv.zst") X("metrics.prom") X("report.html") X("manifest.json")
 
 struct directory {
 	char *path;      /* without slashes at its end; owned */
@@ -22,12 +24,15 @@ struct directory {
 };
 
 /*
- * Makes the temporary directory, and the parents. started tells runs of different indexes apart. A stale one of a killed report of the same run is removed.
- * 0, or -1 with nothing to release.
+ * Makes the temporary directory, and the parents. started tells runs of different indexes apart. A stale one of a
+ * killed report of the same run is removed. 0, or -1 with nothing to release.
  */
 int directory_begin(struct directory *d, const char *path, int64_t run, const char *started, struct trouble *t);
 
-/* Flushes and renames, and releases *d. 0, or -1 with path as it was. What is left of an earlier report after the swap is a note. */
+/*
+ * Flushes and renames, and releases *d. 0, or -1 with path as it was. What is left of an earlier report after the swap
+ * is a note.
+ */
 int directory_commit(const struct run *run, struct directory *d, struct trouble *t);
 
 /* Removes the temporary directory and releases *d. */

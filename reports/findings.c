@@ -17,13 +17,16 @@ enum { FIELDS = 19 };
 
 /* The columns of the CSV: field of the finding, or of its row. */
 static const char *const columns[] = {
-	"run", "id", "check", "severity", "pipeline", "topic", "partition", "offset", "key_text", "key_hex", "redis_key", "stream", "group",
-	"consumer", "entry", "detail", "evidence", "remedy",
+	"run",     "id",        "check",  "severity", "pipeline", "topic", "partition", "offset",   "key_text",
+	"key_hex", "redis_key", "stream", "group",    "consumer", "entry", "detail",    "evidence", "remedy",
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
-/* --- lines of JSON -------------------------------------------------------------------------------------------------- */
+/*
+ * --- lines of JSON --------------------------------------------------------------------------------------------------
+
+ */
 
 static void write_line(struct outfile *jsonl, const json_t *finding)
 {
@@ -31,7 +34,10 @@ static void write_line(struct outfile *jsonl, const json_t *finding)
 	outfile_text(jsonl, "\n");
 }
 
-/* --- CSV ------------------------------------------------------------------------------------------------------------ */
+/*
+ * --- CSV ------------------------------------------------------------------------------------------------------------
+
+ */
 
 static void write_cell(struct outfile *csv, const char *text)
 {
@@ -41,10 +47,12 @@ static void write_cell(struct outfile *csv, const char *text)
 
 	outfile_text(csv, quote ? "\"" : "");
 	outfile_text(csv, guard ? "'" : "");
-	for (const char *at = safe; *at; at++) {
+	for (const char *at = safe, *end; *at; at = end) {
+		end = at + (*at == '"');
+		end += strcspn(end, "\"");
 		if (*at == '"')
 			outfile_text(csv, "\"");
-		outfile_write(csv, at, 1);
+		outfile_write(csv, at, (size_t)(end - at));
 	}
 	outfile_text(csv, quote ? "\"" : "");
 	free(safe);
@@ -81,7 +89,10 @@ static void write_header(struct outfile *csv)
 	outfile_text(csv, "\r\n");
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------ */
+/*
+ * --- all ------------------------------------------------------------------------------------------------------------
+
+ */
 
 static void write_finding(sqlite3_stmt *stmt, struct outfile *jsonl, struct outfile *csv)
 {
@@ -96,7 +107,8 @@ static void write_finding(sqlite3_stmt *stmt, struct outfile *jsonl, struct outf
 }
 
 /* The findings of one check and pipeline. The index must hold as many as the check's result says. */
-static int write_list(sqlite3 *db, const struct row_keys *keys, int64_t kept, struct outfile *const files[2], struct trouble *t)
+static int write_list(sqlite3 *db, const struct row_keys *keys, int64_t kept, struct outfile *const files[2],
+		      struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int64_t count = 0;
@@ -110,8 +122,8 @@ static int write_list(sqlite3 *db, const struct row_keys *keys, int64_t kept, st
 	}
 	sqlite3_finalize(stmt);
 	if (more == 0 && count != kept)
-		return trouble_set(t, "findings of %s in %s: the index holds %lld of %lld", keys->check, keys->pipeline, (long long)count,
-				   (long long)kept);
+		return trouble_set(t, "findings of %s in %s: the index holds %lld of %lld", keys->check, keys->pipeline,
+				   (long long)count, (long long)kept);
 	return more;
 }
 
@@ -123,7 +135,8 @@ int findings_write(sqlite3 *db, int64_t run, struct outfile *jsonl, struct outfi
 	size_t i;
 
 	write_header(csv);
-	json_array_foreach(lists, i, list) {
+	json_array_foreach(lists, i, list)
+	{
 		keys.check = json_text(list, "name");
 		keys.pipeline = json_text(list, "pipeline");
 		result = write_list(db, &keys, json_int(list, "kept"), (struct outfile *[]){ jsonl, csv }, t);

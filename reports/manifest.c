@@ -56,7 +56,8 @@ void manifest_add(json_t *manifest, const char *name, const struct outfile_sum *
 	json_add(json_object_get(manifest, "files"), file);
 }
 
-int manifest_remember(const struct run *run, sqlite3 *db, const json_t *manifest, const char *sha256, const char *directory, struct trouble *t)
+int manifest_remember(const struct run *run, sqlite3 *db, const json_t *manifest, const char *sha256,
+		      const char *directory, struct trouble *t)
 {
 	const json_t *previous = json_object_get(manifest, "previous");
 	sqlite3_stmt *stmt;

@@ -65,7 +65,8 @@ static void write_status(struct outfile *out, const char *config, const char *st
 	for (int s = REPORT_CLEAN; s <= REPORT_INCOMPLETE; s++) {
 		const char *word = report_status_word((enum report_status)s);
 
-		write_number(out, metric, (struct label[]){ { "config", config }, { "status", word }, { 0 } }, strcmp(word, status) == 0);
+		write_number(out, metric, (struct label[]){ { "config", config }, { "status", word }, { 0 } },
+			     strcmp(word, status) == 0);
 	}
 }
 
@@ -83,7 +84,10 @@ void metrics_write_failed(const char *config, struct outfile *out)
 	write_complete(out, config, false);
 }
 
-/* --- checks --------------------------------------------------------------------------------------------------------- */
+/*
+ * --- checks ---------------------------------------------------------------------------------------------------------
+
+ */
 
 typedef void write_check(struct outfile *out, const char *metric, struct label *labels, const json_t *check);
 
@@ -103,7 +107,8 @@ static void write_unverifiable(struct outfile *out, const char *metric, struct l
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(check, "unverifiable"), i, row) {
+	json_array_foreach(json_object_get(check, "unverifiable"), i, row)
+	{
 		labels[3] = (struct label){ "reason", json_text(row, "reason") };
 		write_number(out, metric, labels, json_int(row, "subjects"));
 	}
@@ -120,8 +125,10 @@ static void write_checks(struct outfile *out, const json_t *summary, const char 
 	const json_t *pipeline, *check;
 	size_t i, j;
 
-	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline) {
-		json_array_foreach(json_object_get(pipeline, "checks"), j, check) {
+	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline)
+	{
+		json_array_foreach(json_object_get(pipeline, "checks"), j, check)
+		{
 			struct label labels[5] = {
 				{ "config", json_text(json_object_get(summary, "config"), "name") },
 				{ "pipeline", json_text(pipeline, "name") },
@@ -145,7 +152,10 @@ static void write_all_checks(struct outfile *out, const json_t *summary)
 	write_checks(out, summary, "fencepost_check_status", write_check_status);
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- the run --------------------------------------------------------------------------------------------------------
+
+ */
 
 static void write_durations(struct outfile *out, const json_t *summary, const char *config)
 {
@@ -154,9 +164,9 @@ static void write_durations(struct outfile *out, const json_t *summary, const ch
 	size_t i;
 
 	write_head(out, metric, "How long a stage of the last run took.");
-	json_array_foreach(json_object_get(json_object_get(summary, "times"), "stages"), i, stage)
-		write_seconds(out, metric, (struct label[]){ { "config", config }, { "stage", json_text(stage, "stage") }, { 0 } },
-			      json_int(stage, "duration_us"));
+	json_array_foreach(json_object_get(json_object_get(summary, "times"), "stages"), i, stage) write_seconds(
+		out, metric, (struct label[]){ { "config", config }, { "stage", json_text(stage, "stage") }, { 0 } },
+		json_int(stage, "duration_us"));
 }
 
 /* When the newest complete run up to this one had looked at everything: 1 with *us, 0 where there is none, -1. */

@@ -20,11 +20,11 @@ enum { LEVEL = 3, BUFFER = 128 << 10 };
 struct outfile {
 	char *path, *temporary;
 	int fd;
-	ZSTD_CCtx *zstd;                /* NULL: plain */
+	ZSTD_CCtx *zstd; /* NULL: plain */
 	EVP_MD_CTX *hash, *content_hash;
 	int64_t bytes, content_bytes;
 	size_t filled;
-	struct trouble trouble;         /* the first one */
+	struct trouble trouble; /* the first one */
 	uint8_t in[BUFFER], out[BUFFER];
 };
 
@@ -34,7 +34,10 @@ static void fail(struct outfile *out, const char *what, const char *why)
 		trouble_set(&out->trouble, "write %s: %s: %s", out->path, what, why);
 }
 
-/* --- to the disk ---------------------------------------------------------------------------------------------------- */
+/*
+ * --- to the disk ----------------------------------------------------------------------------------------------------
+
+ */
 
 static void put_file(struct outfile *out, const uint8_t *bytes, size_t size)
 {
@@ -85,7 +88,10 @@ static void drain(struct outfile *out, bool end)
 	out->filled = 0;
 }
 
-/* --- life ----------------------------------------------------------------------------------------------------------- */
+/*
+ * --- life -----------------------------------------------------------------------------------------------------------
+
+ */
 
 static EVP_MD_CTX *new_hash(struct outfile *out)
 {
@@ -198,7 +204,10 @@ int outfile_commit(struct outfile *out, struct outfile_sum *sum, struct trouble 
 	return result;
 }
 
-/* --- content -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- content --------------------------------------------------------------------------------------------------------
+
+ */
 
 void outfile_write(struct outfile *out, const void *bytes, size_t size)
 {

@@ -1,6 +1,7 @@
 /*
- * outfile: a file of a report. It is written under a temporary name beside its own, plain or as one zstd frame, hashed on the way, flushed to the disk,
- * and only then given its name. The first trouble sticks: writes after it do nothing, and outfile_commit tells it.
+ * outfile: a file of a report. It is written under a temporary name beside its own, plain or as one zstd frame, hashed
+ * on the way, flushed to the disk, and only then given its name. The first trouble sticks: writes after it do nothing,
+ * and outfile_commit tells it.
  */
 #ifndef REPORTS_OUTFILE_H
 #define REPORTS_OUTFILE_H
@@ -26,7 +27,10 @@ struct outfile;
 /* Begins the file. NULL with trouble. One of the next two frees it. */
 struct outfile *outfile_open(const char *path, enum outfile_form form, struct trouble *t);
 
-/* Ends, flushes, names and frees the file, and fills *sum, which may be NULL. 0, or -1 with no file left under either name of this call's making. */
+/*
+ * Ends, flushes, names and frees the file, and fills *sum, which may be NULL. 0, or -1 with no file left under either
+ * name of this call's making.
+ */
 int outfile_commit(struct outfile *out, struct outfile_sum *sum, struct trouble *t);
 
 /* Removes what was written and frees. */

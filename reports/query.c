@@ -15,14 +15,19 @@
 #include "sql/mem.h"
 #include "sql_data.h"
 
-/* --- what a query may do -------------------------------------------------------------------------------------------- */
+/*
+ * --- what a query may do --------------------------------------------------------------------------------------------
+
+ */
 
 /* Pragmas that only tell. */
 static bool pragma_tells(const char *name)
 {
-	static const char *const names[] = { "table_list", "table_info", "table_xinfo", "index_list", "index_info", "index_xinfo", "database_list",
-					     "function_list", "pragma_list", "compile_options", "quick_check", "integrity_check", "user_version",
-					     "application_id", "page_count", "page_size", "freelist_count" };
+	static const char *const names[] = { "table_list",    "table_info",      "table_xinfo",   "index_list",
+					     "index_info",    "index_xinfo",     "database_list", "function_list",
+					     "pragma_list",   "compile_options", "quick_check",   "integrity_check",
+					     "user_version",  "application_id",  "page_count",    "page_size",
+					     "freelist_count" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (sqlite3_stricmp(name, names[i]) == 0)
@@ -40,23 +45,25 @@ static bool pragma_sets(const char *name)
 	return false;
 }
 
-/* SQLite's authorizer: reading alone is allowed. ATTACH counts as reading to sqlite3_stmt_readonly, so that one asks here. */
-static int allow_reading(void *context, int action, const char *first, const char *second, const char *db, const char *trigger)
+/*
+ * SQLite's authorizer: reading alone is allowed. ATTACH counts as reading to sqlite3_stmt_readonly, so that one asks
+ * here.
+ */
+static int allow_reading(void *context, int action, const char *first, const char *second, const char *db,
+			 const char *trigger)
 {
 	(void)context, (void)db, (void)trigger;
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_READ:
 	case SQLITE_FUNCTION:
-	case SQLITE_RECURSIVE:
-		return SQLITE_OK;
+	case SQLITE_RECURSIVE: return SQLITE_OK;
 	case SQLITE_INSERT:
-	case SQLITE_UPDATE: /* how SQLite takes note of a virtual table's columns; sqlite_master itself cannot be written */
+	case SQLITE_UPDATE: /* how SQLite takes note of a virtual table's columns; sqlite_master itself cannot be
+			       written */
 		return strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
-	case SQLITE_PRAGMA:
-		return pragma_tells(first) && !(second && pragma_sets(first)) ? SQLITE_OK : SQLITE_DENY;
-	default:
-		return SQLITE_DENY;
+	case SQLITE_PRAGMA: return pragma_tells(first) && !(second && pragma_sets(first)) ? SQLITE_OK : SQLITE_DENY;
+	default: return SQLITE_DENY;
 	}
 }
 
@@ -87,7 +94,8 @@ static int prepare_query(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, stru
 	if (!*stmt)
 		return trouble_set(t, "query: there is none");
 	if (!is_blank(db, tail) || !sqlite3_stmt_readonly(*stmt)) {
-		trouble_set(t, is_blank(db, tail) ? "query: only reading is allowed" : "query: one statement at a time");
+		trouble_set(t,
+			    is_blank(db, tail) ? "query: only reading is allowed" : "query: one statement at a time");
 		sqlite3_finalize(*stmt);
 		*stmt = NULL;
 		return -1;
@@ -95,7 +103,10 @@ static int prepare_query(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, stru
 	return 0;
 }
 
-/* --- text ----------------------------------------------------------------------------------------------------------- */
+/*
+ * --- text -----------------------------------------------------------------------------------------------------------
+
+ */
 
 static void print_safe(const char *text, size_t length, FILE *out)
 {
@@ -131,22 +142,17 @@ static void print_cell(sqlite3_stmt *stmt, int column, FILE *out)
 	char *blob;
 
 	switch (sqlite3_column_type(stmt, column)) {
-	case SQLITE_NULL:
-		fputs("NULL", out);
-		break;
-	case SQLITE_INTEGER:
-		fprintf(out, "%" PRId64, (int64_t)sqlite3_column_int64(stmt, column));
-		break;
-	case SQLITE_FLOAT:
-		print_real(sqlite3_column_double(stmt, column), out);
-		break;
+	case SQLITE_NULL: fputs("NULL", out); break;
+	case SQLITE_INTEGER: fprintf(out, "%" PRId64, (int64_t)sqlite3_column_int64(stmt, column)); break;
+	case SQLITE_FLOAT: print_real(sqlite3_column_double(stmt, column), out); break;
 	case SQLITE_BLOB:
 		blob = blob_text(stmt, column);
 		fputs(blob, out);
 		free(blob);
 		break;
 	default:
-		print_safe((const char *)sqlite3_column_text(stmt, column), (size_t)sqlite3_column_bytes(stmt, column), out);
+		print_safe((const char *)sqlite3_column_text(stmt, column), (size_t)sqlite3_column_bytes(stmt, column),
+			   out);
 	}
 }
 
@@ -172,7 +178,10 @@ static void print_header(sqlite3_stmt *stmt, FILE *out)
 	fputc('\n', out);
 }
 
-/* --- json ----------------------------------------------------------------------------------------------------------- */
+/*
+ * --- json -----------------------------------------------------------------------------------------------------------
+
+ */
 
 static json_t *cell_value(sqlite3_stmt *stmt, int column)
 {
@@ -214,7 +223,10 @@ static void print_object(sqlite3_stmt *stmt, FILE *out)
 	json_decref(object);
 }
 
-/* --- entries -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- entries --------------------------------------------------------------------------------------------------------
+
+ */
 
 static int print_rows(const struct run *run, sqlite3_stmt *stmt, bool json, FILE *out, struct trouble *t)
 {
@@ -271,7 +283,8 @@ static void print_run(const json_t *run, FILE *out)
 	print_padded(out, 8, json_text(run, "command"));
 	print_padded(out, 10, json_text(run, "reached"));
 	print_padded(out, 12, json_text(run, "status") ? json_text(run, "status") : "none");
-	fprintf(out, "%8" PRId64 "  %8" PRId64 "  %8" PRId64 "\n", json_int(run, "error"), json_int(run, "warning"), json_int(run, "info"));
+	fprintf(out, "%8" PRId64 "  %8" PRId64 "  %8" PRId64 "\n", json_int(run, "error"), json_int(run, "warning"),
+		json_int(run, "info"));
 }
 
 /* A run that has no checks yet, and should have none, has no status. */
@@ -284,8 +297,11 @@ static int put_status(sqlite3 *db, json_t *row, struct trouble *t)
 		return -1;
 	json_object_del(row, "judged");
 	json_object_del(row, "decisive");
-	json_put(row, "status", !judged ? json_null() :
-		 json_string(report_status_word(findings ? REPORT_FINDINGS : complete ? REPORT_CLEAN : REPORT_INCOMPLETE)));
+	json_put(row, "status",
+		 !judged ? json_null()
+			 : json_string(report_status_word(findings   ? REPORT_FINDINGS
+							  : complete ? REPORT_CLEAN
+								     : REPORT_INCOMPLETE)));
 	json_put(row, "complete", judged ? json_boolean(complete) : json_null());
 	return 0;
 }
@@ -300,9 +316,10 @@ int reports_runs(const struct run *run, sqlite3 *db, bool json, FILE *out, struc
 	if (!rows)
 		return -1;
 	if (!json)
-		fprintf(out, "%5s  %-20s  %10s  %-8s%-10s%-12s%8s  %8s  %8s\n", "run", "started", "duration", "command", "reached", "status", "error",
-			"warning", "info");
-	json_array_foreach(rows, i, row) {
+		fprintf(out, "%5s  %-20s  %10s  %-8s%-10s%-12s%8s  %8s  %8s\n", "run", "started", "duration", "command",
+			"reached", "status", "error", "warning", "info");
+	json_array_foreach(rows, i, row)
+	{
 		if (put_status(db, row, t) < 0) {
 			json_decref(rows);
 			return -1;

@@ -24,9 +24,13 @@ static struct outfile *open_in(const struct directory *d, const char *name, enum
 	return out;
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/*
+ * --- files ----------------------------------------------------------------------------------------------------------
 
-static int write_json(const struct directory *d, const char *name, const json_t *value, struct outfile_sum *sum, struct trouble *t)
+ */
+
+static int write_json(const struct directory *d, const char *name, const json_t *value, struct outfile_sum *sum,
+		      struct trouble *t)
 {
 	struct outfile *out = open_in(d, name, OUTFILE_PLAIN, t);
 
@@ -70,7 +74,8 @@ static int write_findings(sqlite3 *db, const struct directory *d, json_t *manife
 	return 0;
 }
 
-static int write_metrics(sqlite3 *db, const struct directory *d, const json_t *summary, json_t *manifest, struct trouble *t)
+static int write_metrics(sqlite3 *db, const struct directory *d, const json_t *summary, json_t *manifest,
+			 struct trouble *t)
 {
 	struct outfile *out = open_in(d, "metrics.prom", OUTFILE_PLAIN, t);
 	struct outfile_sum sum;
@@ -97,7 +102,8 @@ struct report {
 /* Fills the temporary directory, the manifest last. */
 static int write_files(sqlite3 *db, struct report *r, struct trouble *t)
 {
-	if (write_summary(&r->directory, r->summary, r->manifest, t) < 0 || write_findings(db, &r->directory, r->manifest, t) < 0 ||
+	if (write_summary(&r->directory, r->summary, r->manifest, t) < 0 ||
+	    write_findings(db, &r->directory, r->manifest, t) < 0 ||
 	    write_metrics(db, &r->directory, r->summary, r->manifest, t) < 0)
 		return -1;
 	return write_json(&r->directory, "manifest.json", r->manifest, &r->manifest_sum, t);
@@ -182,7 +188,8 @@ static bool missed_something(const json_t *summary)
 	const json_t *trouble;
 	size_t i;
 
-	json_array_foreach(json_object_get(summary, "trouble"), i, trouble) {
+	json_array_foreach(json_object_get(summary, "trouble"), i, trouble)
+	{
 		if (strcmp(json_text(trouble, "stage"), "run") != 0)
 			return true;
 	}

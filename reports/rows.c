@@ -88,15 +88,13 @@ static json_t *column_value(sqlite3_stmt *stmt, int column, char kind)
 	size_t length;
 
 	switch (sqlite3_column_type(stmt, column)) {
-	case SQLITE_NULL:
-		return json_null();
+	case SQLITE_NULL: return json_null();
 	case SQLITE_INTEGER:
 		if (kind == '?')
 			return json_boolean(sqlite3_column_int64(stmt, column));
-		return kind == '@' ? time_value(sqlite3_column_int64(stmt, column)) :
-				     json_integer(sqlite3_column_int64(stmt, column));
-	case SQLITE_FLOAT:
-		return real_value(sqlite3_column_double(stmt, column));
+		return kind == '@' ? time_value(sqlite3_column_int64(stmt, column))
+				   : json_integer(sqlite3_column_int64(stmt, column));
+	case SQLITE_FLOAT: return real_value(sqlite3_column_double(stmt, column));
 	default:
 		bytes = sqlite3_column_blob(stmt, column);
 		length = (size_t)sqlite3_column_bytes(stmt, column);

@@ -1,12 +1,14 @@
 /*
- * rows: rows of the index as JSON. The SQL files of sql/reports name the fields and their order; the end of a column's name says what its value is:
+ * rows: rows of the index as JSON. The SQL files of sql/reports name the fields and their order; the end of a column's
+ * name says what its value is:
  *
  *     AS name           an integer, a real or a text as it is; NULL is null
  *     AS "started@"     microseconds since 1970, as RFC 3339 in UTC under "started"
  *     AS "whole?"       0 and 1 as false and true
  *     AS "evidence{}"   JSON text, as the value it stands for; {"unreadable": text} where it is no JSON object
  *
- * Text that is no UTF-8 comes in its text form (sql/keytext.h). Memory for JSON is never short: out of memory ends the program (sql/mem.h).
+ * Text that is no UTF-8 comes in its text form (sql/keytext.h). Memory for JSON is never short: out of memory ends the
+ * program (sql/mem.h).
  */
 #ifndef REPORTS_ROWS_H
 #define REPORTS_ROWS_H
@@ -19,8 +21,8 @@
 #include "sql/trouble.h"
 
 /*
- * How JSON lines are written. ASCII alone: other characters come as \uNNNN, so that no reader takes one for the end of a line, and none drives or reorders
- * a terminal.
+ * How JSON lines are written. ASCII alone: other characters come as \uNNNN, so that no reader takes one for the end of
+ * a line, and none drives or reorders a terminal.
  */
 #define ROWS_JSON (JSON_COMPACT | JSON_ENSURE_ASCII)
 

@@ -44,7 +44,10 @@ static int put_list(json_t *object, const char *name, json_t *list)
 	return 0;
 }
 
-/* --- pipelines ------------------------------------------------------------------------------------------------------ */
+/*
+ * --- pipelines ------------------------------------------------------------------------------------------------------
+
+ */
 
 static int put_topics(sqlite3 *db, struct row_keys keys, json_t *pipeline, struct trouble *t)
 {
@@ -53,7 +56,8 @@ static int put_topics(sqlite3 *db, struct row_keys keys, json_t *pipeline, struc
 
 	if (put_list(pipeline, "topics", topics) < 0)
 		return -1;
-	json_array_foreach(topics, i, topic) {
+	json_array_foreach(topics, i, topic)
+	{
 		keys.topic = json_text(topic, "topic");
 		keys.role = json_text(topic, "role");
 		if (put_list(topic, "horizon", rows_list(db, sql_reports_horizons, &keys, t)) < 0)
@@ -75,7 +79,8 @@ static json_t *int_or_null(int64_t value)
 
 static void finish_stratum(json_t *stratum)
 {
-	int64_t threshold = json_int(stratum, "threshold"), bad = json_int(stratum, "bad"), decided = json_int(stratum, "decided");
+	int64_t threshold = json_int(stratum, "threshold"), bad = json_int(stratum, "bad"),
+		decided = json_int(stratum, "decided");
 	bool bounded = threshold != UNKNOWN && bad != UNKNOWN && !json_flag(stratum, "whole");
 
 	json_put(stratum, "fraction_ppb", int_or_null(threshold == UNKNOWN ? UNKNOWN : fraction_ppb(threshold)));
@@ -89,13 +94,13 @@ static int put_sample(sqlite3 *db, struct row_keys keys, json_t *pipeline, struc
 
 	if (put_list(pipeline, "sample", samples) < 0)
 		return -1;
-	json_array_foreach(samples, i, sample) {
+	json_array_foreach(samples, i, sample)
+	{
 		keys.topic = json_text(sample, "topic");
 		strata = rows_list(db, sql_reports_strata, &keys, t);
 		if (put_list(sample, "strata", strata) < 0)
 			return -1;
-		json_array_foreach(strata, j, stratum)
-			finish_stratum(stratum);
+		json_array_foreach(strata, j, stratum) finish_stratum(stratum);
 	}
 	return 0;
 }
@@ -125,7 +130,8 @@ static int put_checks(sqlite3 *db, struct row_keys keys, json_t *pipeline, struc
 
 	if (put_list(pipeline, "checks", checks) < 0)
 		return -1;
-	json_array_foreach(checks, i, check) {
+	json_array_foreach(checks, i, check)
+	{
 		keys.check = json_text(check, "check");
 		if (put_list(check, "unverifiable", rows_list(db, sql_reports_unverifiable, &keys, t)) < 0)
 			return -1;
@@ -140,7 +146,8 @@ static bool count_findings(const json_t *summary, const json_t *pipeline, json_t
 	bool decides = false;
 	size_t i;
 
-	json_array_foreach(checks, i, check) {
+	json_array_foreach(checks, i, check)
+	{
 		const char *severity = json_text(check, "severity");
 		int64_t findings = json_int(check, "findings");
 
@@ -155,7 +162,8 @@ static bool has_trouble(const json_t *summary, const char *pipeline)
 	const json_t *trouble;
 	size_t i;
 
-	json_array_foreach(json_object_get(summary, "trouble"), i, trouble) {
+	json_array_foreach(json_object_get(summary, "trouble"), i, trouble)
+	{
 		const char *whose = json_text(trouble, "pipeline");
 
 		if (!whose || strcmp(whose, pipeline) == 0)
@@ -192,8 +200,9 @@ static void put_group(json_t *row, json_t *pipeline)
 
 static void put_settings(json_t *row, json_t *pipeline)
 {
-	static const char *const names[] = { "kafka", "redis", "key_template", "key_format", "mapping", "mapping_hint", "replica", "state",
-					     "tombstones", "isolation", "horizon", "expect_empty" };
+	static const char *const names[] = { "kafka",      "redis",        "key_template", "key_format",
+					     "mapping",    "mapping_hint", "replica",      "state",
+					     "tombstones", "isolation",    "horizon",      "expect_empty" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		json_move(row, names[i], pipeline);
@@ -201,8 +210,9 @@ static void put_settings(json_t *row, json_t *pipeline)
 
 static int fill_pipeline(sqlite3 *db, const struct row_keys *keys, json_t *pipeline, struct trouble *t)
 {
-	if (put_list(pipeline, "servers", rows_list(db, sql_reports_servers, keys, t)) < 0 || put_topics(db, *keys, pipeline, t) < 0 ||
-	    put_sample(db, *keys, pipeline, t) < 0 || put_verdicts(db, keys, pipeline, t) < 0)
+	if (put_list(pipeline, "servers", rows_list(db, sql_reports_servers, keys, t)) < 0 ||
+	    put_topics(db, *keys, pipeline, t) < 0 || put_sample(db, *keys, pipeline, t) < 0 ||
+	    put_verdicts(db, keys, pipeline, t) < 0)
 		return -1;
 	return put_checks(db, *keys, pipeline, t);
 }
@@ -236,7 +246,8 @@ static int put_pipelines(sqlite3 *db, const struct row_keys *keys, json_t *summa
 	size_t i;
 
 	json_put(summary, "pipelines", pipelines);
-	json_array_foreach(rows, i, row) {
+	json_array_foreach(rows, i, row)
+	{
 		pipeline = build_pipeline(db, *keys, row, summary, t);
 		if (!pipeline) {
 			result = -1;
@@ -248,7 +259,10 @@ static int put_pipelines(sqlite3 *db, const struct row_keys *keys, json_t *summa
 	return result;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- the run --------------------------------------------------------------------------------------------------------
+
+ */
 
 static json_t *config_of(json_t *row)
 {
@@ -276,8 +290,8 @@ static void put_verdict_of_run(json_t *summary)
 	bool findings = false;
 	size_t i;
 
-	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline)
-		findings = count_findings(summary, pipeline, counts) || findings;
+	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline) findings =
+		count_findings(summary, pipeline, counts) || findings;
 	json_put(summary, "status", json_string(status_word(findings, json_flag(summary, "complete"))));
 }
 

@@ -1,6 +1,6 @@
 /*
- * summary: everything a report says of a run but the findings themselves, as one JSON value: summary.json. Text and metrics are made from it, so that
- * they cannot disagree. docs/reports.md lists the fields.
+ * summary: everything a report says of a run but the findings themselves, as one JSON value: summary.json. Text and
+ * metrics are made from it, so that they cannot disagree. docs/reports.md lists the fields.
  */
 #ifndef REPORTS_SUMMARY_H
 #define REPORTS_SUMMARY_H

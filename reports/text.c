@@ -1,7 +1,7 @@
 /* text: a summary for a person. */
 #include "reports/text.h"
 
-#include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "reports/words.h"
 #include "sql/db.h"
 #include "sql/mem.h"
+#include "sql/run.h"
 #include "sql_data.h"
 
 enum { SHOWN = 5 };
@@ -23,7 +24,10 @@ struct block {
 	FILE *out;
 };
 
-/* --- findings ------------------------------------------------------------------------------------------------------- */
+/*
+ * --- findings -------------------------------------------------------------------------------------------------------
+
+ */
 
 static bool is_fence_check(const char *check)
 {
@@ -79,14 +83,18 @@ static int print_findings(const struct block *b, const json_t *check, struct tro
 	return more < 0 ? -1 : 0;
 }
 
-/* The checks whose findings decide the status, each with a few findings; indent: the width of the block's first words. */
+/*
+ * The checks whose findings decide the status, each with a few findings; indent: the width of the block's first words.
+
+ */
 static int print_failed(const struct block *b, int indent, struct trouble *t)
 {
 	const json_t *check;
 	bool first = true;
 	size_t i;
 
-	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check)
+	{
 		if (json_int(check, "findings") <= 0 || !summary_counts(b->summary, json_text(check, "severity")))
 			continue;
 		if (!first)
@@ -105,7 +113,8 @@ static void print_notes(const struct block *b)
 	const json_t *check;
 	size_t i;
 
-	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check)
+	{
 		if (json_int(check, "findings") <= 0 || summary_counts(b->summary, json_text(check, "severity")))
 			continue;
 		fprintf(b->out, "  note    %s: ", json_text(check, "severity"));
@@ -113,40 +122,89 @@ static void print_notes(const struct block *b)
 	}
 }
 
-/* --- lost records --------------------------------------------------------------------------------------------------- */
+/*
+ * --- lost records ---------------------------------------------------------------------------------------------------
 
-/* "2,031 records  p3 [88120,88671)  p7 [41233,42010)  02:58:41Z to 02:58:44Z" */
-static void print_lost(const struct block *b, const json_t *partitions)
+ */
+
+/* Sums and extremes over the rows of lost.sql. */
+struct lost {
+	int64_t records, first_ms, last_ms;
+	bool one_topic;
+};
+
+static struct lost sum_lost(const json_t *rows)
 {
-	char number[WORDS_ROOM + 24];
-	int64_t records = 0, first_ms = UNKNOWN, last_ms = UNKNOWN;
+	struct lost lost = { 0, UNKNOWN, UNKNOWN, true };
+	const char *topic = json_text(json_array_get(rows, 0), "topic");
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach(partitions, i, row) {
-		int64_t lost = json_int(row, "records"), from = json_int(row, "first_ms"), to = json_int(row, "last_ms");
+	json_array_foreach(rows, i, row)
+	{
+		int64_t records = json_int(row, "records"), first = json_int(row, "first_ms"),
+			last = json_int(row, "last_ms");
+		const char *other = json_text(row, "topic");
 
-		records += lost == UNKNOWN ? 0 : lost;
-		first_ms = from != UNKNOWN && (first_ms == UNKNOWN || from < first_ms) ? from : first_ms;
-		last_ms = to != UNKNOWN && to > last_ms ? to : last_ms;
+		lost.records += records == UNKNOWN ? 0 : records;
+		lost.first_ms =
+			first != UNKNOWN && (lost.first_ms == UNKNOWN || first < lost.first_ms) ? first : lost.first_ms;
+		lost.last_ms = last > lost.last_ms ? last : lost.last_ms;
+		lost.one_topic = lost.one_topic && topic && other && strcmp(topic, other) == 0;
 	}
-	if (!records)
+	return lost;
+}
+
+/* "  p3 [88120,88671)"; with more than one topic "  orders/3 [88120,88671)" */
+static void print_range(const struct block *b, const json_t *row, bool one_topic)
+{
+	char *topic = words_safe(json_text(row, "topic") ? json_text(row, "topic") : "");
+
+	if (json_int(row, "first") != UNKNOWN && json_int(row, "last") != UNKNOWN)
+		fprintf(b->out, "  %s%s%lld [%lld,%lld)", one_topic ? "p" : topic, one_topic ? "" : "/",
+			(long long)json_int(row, "partition"), (long long)json_int(row, "first"),
+			(long long)json_int(row, "last") + 1);
+	free(topic);
+}
+
+/* Whether the index keeps every finding that tells of lost records. */
+static bool has_all_lost(const struct block *b)
+{
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check)
+	{
+		const char *name = json_text(check, "check");
+
+		if ((strcmp(name, "fence-missing") == 0 || strcmp(name, "fence-regressed") == 0) &&
+		    json_int(check, "kept") < json_int(check, "findings"))
+			return false;
+	}
+	return true;
+}
+
+/* "2,031 records  p3 [88120,88671)  p7 [41233,42010)  02:58:41Z to 02:58:44Z" */
+static void print_lost(const struct block *b, const json_t *rows)
+{
+	struct lost lost = sum_lost(rows);
+	char number[WORDS_ROOM + 24];
+	size_t count = json_array_size(rows);
+
+	if (!lost.records)
 		return;
-	fprintf(b->out, "  lost    %s", words_count(records, "record", "records", number));
-	json_array_foreach(partitions, i, row) {
-		if (i == SHOWN)
-			break;
-		if (json_int(row, "first") != UNKNOWN && json_int(row, "last") != UNKNOWN)
-			fprintf(b->out, "  p%lld [%lld,%lld)", (long long)json_int(row, "partition"), (long long)json_int(row, "first"),
-				(long long)json_int(row, "last") + 1);
-	}
-	if (json_array_size(partitions) > SHOWN)
-		fprintf(b->out, "  and %s more partitions", words_number((int64_t)json_array_size(partitions) - SHOWN, number));
-	if (first_ms != UNKNOWN && last_ms != UNKNOWN) {
+	fprintf(b->out, "  lost    %s%s", has_all_lost(b) ? "" : "at least ",
+		words_count(lost.records, "record", "records", number));
+	for (size_t i = 0; i < count && i < SHOWN; i++)
+		print_range(b, json_array_get(rows, i), lost.one_topic);
+	if (count > SHOWN)
+		fprintf(b->out, "  and %s",
+			words_count((int64_t)count - SHOWN, "more partition", "more partitions", number));
+	if (lost.first_ms != UNKNOWN && lost.last_ms != UNKNOWN) {
 		fputs("  ", b->out);
-		text_print_time(b->summary, first_ms * 1000, b->out);
+		text_print_time(b->summary, lost.first_ms * 1000, b->out);
 		fputs(" to ", b->out);
-		text_print_time(b->summary, last_ms * 1000, b->out);
+		text_print_time(b->summary, lost.last_ms * 1000, b->out);
 	}
 	fputc('\n', b->out);
 }
@@ -154,16 +212,19 @@ static void print_lost(const struct block *b, const json_t *partitions)
 static int find_lost(const struct block *b, struct trouble *t)
 {
 	const struct row_keys keys = { .run = json_int(b->summary, "run"), .pipeline = json_text(b->pipeline, "name") };
-	json_t *partitions = rows_list(b->db, sql_reports_lost, &keys, t);
+	json_t *rows = rows_list(b->db, sql_reports_lost, &keys, t);
 
-	if (!partitions)
+	if (!rows)
 		return -1;
-	print_lost(b, partitions);
-	json_decref(partitions);
+	print_lost(b, rows);
+	json_decref(rows);
 	return 0;
 }
 
-/* --- blocks --------------------------------------------------------------------------------------------------------- */
+/*
+ * --- blocks ---------------------------------------------------------------------------------------------------------
+
+ */
 
 /* "21 checks found nothing; 3 had nothing to examine, 2 do not apply" */
 static void print_passed(const struct block *b)
@@ -173,7 +234,8 @@ static void print_passed(const struct block *b)
 	const json_t *check;
 	size_t i;
 
-	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check) {
+	json_array_foreach(json_object_get(b->pipeline, "checks"), i, check)
+	{
 		const char *status = json_text(check, "status");
 
 		passed += strcmp(status, "pass") == 0;
@@ -207,9 +269,13 @@ static void print_next(const struct block *b)
 
 static int print_block(const struct block *b, struct trouble *t)
 {
-	bool findings = strcmp(json_text(b->pipeline, "status"), "findings") == 0, complete = json_flag(b->pipeline, "complete");
+	bool findings = strcmp(json_text(b->pipeline, "status"), "findings") == 0,
+	     complete = json_flag(b->pipeline, "complete");
 	char *name = words_safe(json_text(b->pipeline, "name"));
-	int indent = fprintf(b->out, "%s  %s  ", name, findings ? complete ? "FINDINGS" : "FINDINGS, INCOMPLETE" : complete ? "CLEAN" : "INCOMPLETE");
+	int indent = fprintf(b->out, "%s  %s  ", name,
+			     findings   ? complete ? "FINDINGS" : "FINDINGS, INCOMPLETE"
+			     : complete ? "CLEAN"
+					: "INCOMPLETE");
 
 	free(name);
 	if (findings && (print_failed(b, indent, t) < 0 || find_lost(b, t) < 0))
@@ -241,7 +307,8 @@ int text_print(sqlite3 *db, const json_t *summary, const char *directory, FILE *
 
 	if (!json_array_size(pipelines))
 		print_run(summary, out);
-	json_array_foreach(pipelines, i, pipeline) {
+	json_array_foreach(pipelines, i, pipeline)
+	{
 		const struct block b = { db, summary, pipeline, directory, out };
 
 		if (print_block(&b, t) < 0)
@@ -257,7 +324,8 @@ void text_print_looked(const json_t *summary, FILE *out)
 
 	if (!json_array_size(pipelines))
 		print_run(summary, out);
-	json_array_foreach(pipelines, i, pipeline) {
+	json_array_foreach(pipelines, i, pipeline)
+	{
 		char *name = words_safe(json_text(pipeline, "name"));
 		bool missed = text_trouble_count(summary, json_text(pipeline, "name")) > 0;
 

@@ -20,7 +20,10 @@ void text_print_line(FILE *out, const char *label, const char *words)
 	free(safe);
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------- */
+/*
+ * --- times ----------------------------------------------------------------------------------------------------------
+
+ */
 
 /* time: RFC 3339 with six digits of fraction. */
 static void print_rfc3339(const json_t *summary, const char *time, FILE *out)
@@ -28,7 +31,8 @@ static void print_rfc3339(const json_t *summary, const char *time, FILE *out)
 	const char *started = json_text(json_object_get(summary, "times"), "started");
 	bool same_day = started && strncmp(started, time, strlen("2026-11-30")) == 0;
 
-	fprintf(out, "%.*sZ", (int)(same_day ? strlen("02:30:00") : strlen("2026-11-30T02:30:00")), same_day ? time + strlen("2026-11-30T") : time);
+	fprintf(out, "%.*sZ", (int)(same_day ? strlen("02:30:00") : strlen("2026-11-30T02:30:00")),
+		same_day ? time + strlen("2026-11-30T") : time);
 }
 
 void text_print_time(const json_t *summary, int64_t us, FILE *out)
@@ -38,7 +42,10 @@ void text_print_time(const json_t *summary, int64_t us, FILE *out)
 	print_rfc3339(summary, words_time(us, time), out);
 }
 
-/* --- keys ----------------------------------------------------------------------------------------------------------- */
+/*
+ * --- keys -----------------------------------------------------------------------------------------------------------
+
+ */
 
 /* Sums over the source topics of a pipeline. */
 struct keys {
@@ -52,7 +59,8 @@ static struct keys count_keys(const json_t *pipeline)
 	const json_t *sample;
 	size_t i;
 
-	json_array_foreach(json_object_get(pipeline, "sample"), i, sample) {
+	json_array_foreach(json_object_get(pipeline, "sample"), i, sample)
+	{
 		int64_t history = json_int(sample, "history_keys");
 
 		keys.looked += json_int(sample, "keys");
@@ -68,7 +76,8 @@ static bool all_recent(const json_t *pipeline)
 	const json_t *sample;
 	size_t i;
 
-	json_array_foreach(json_object_get(pipeline, "sample"), i, sample) {
+	json_array_foreach(json_object_get(pipeline, "sample"), i, sample)
+	{
 		if (!json_flag(json_array_get(json_object_get(sample, "strata"), 1), "whole"))
 			return false;
 	}
@@ -93,7 +102,10 @@ void text_print_scope(const json_t *summary, const json_t *pipeline, FILE *out)
 		fputs(" (a sample)", out);
 }
 
-/* --- trouble -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- trouble --------------------------------------------------------------------------------------------------------
+
+ */
 
 static bool concerns(const json_t *trouble, const char *pipeline)
 {
@@ -108,14 +120,15 @@ int64_t text_trouble_count(const json_t *summary, const char *pipeline)
 	int64_t count = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(summary, "trouble"), i, trouble)
-		count += concerns(trouble, pipeline) && strcmp(json_text(trouble, "stage"), "run") != 0;
+	json_array_foreach(json_object_get(summary, "trouble"), i, trouble) count +=
+		concerns(trouble, pipeline) && strcmp(json_text(trouble, "stage"), "run") != 0;
 	return count;
 }
 
 static void print_one_trouble(const json_t *trouble, FILE *out)
 {
-	const char *stage = json_text(trouble, "stage"), *topic = json_text(trouble, "topic"), *text = json_text(trouble, "text");
+	const char *stage = json_text(trouble, "stage"), *topic = json_text(trouble, "topic"),
+		   *text = json_text(trouble, "text");
 	int64_t partition = json_int(trouble, "partition");
 	char *words;
 
@@ -136,7 +149,8 @@ void text_print_trouble(const json_t *summary, const char *pipeline, FILE *out)
 	int64_t count = 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(summary, "trouble"), i, trouble) {
+	json_array_foreach(json_object_get(summary, "trouble"), i, trouble)
+	{
 		if (concerns(trouble, pipeline) && count++ < SHOWN)
 			print_one_trouble(trouble, out);
 	}
@@ -144,28 +158,34 @@ void text_print_trouble(const json_t *summary, const char *pipeline, FILE *out)
 		fprintf(out, "          and %s more: trouble in summary.json\n", words_number(count - SHOWN, number));
 }
 
-/* --- redis and workers ---------------------------------------------------------------------------------------------- */
+/*
+ * --- redis and workers ----------------------------------------------------------------------------------------------
+
+ */
 
 /* "10.2.0.7:6379, master, 7.0.15" */
 static char *describe_server(const json_t *server)
 {
 	const char *role = json_text(server, "role"), *version = json_text(server, "version");
 
-	return xprintf("%s, %s, %s", json_text(server, "address"), role ? role : "role unknown", version ? version : "version unknown");
+	return xprintf("%s, %s, %s", json_text(server, "address"), role ? role : "role unknown",
+		       version ? version : "version unknown");
 }
 
 /* What changed: "new master since run 41 (replid 8f3c -> 77aa), now 10.2.0.7:6379". */
 static char *describe_change(const json_t *server)
 {
-	const char *change = json_text(server, "change"), *old = json_text(server, "previous_replid"), *new = json_text(server, "replid");
+	const char *change = json_text(server, "change"), *old = json_text(server, "previous_replid"),
+		   *new = json_text(server, "replid");
 	long long run = (long long)json_int(server, "previous_run");
 	char *what = describe_server(server), *words = NULL;
 
 	if (strcmp(change, "new-master") == 0)
-		words = xprintf("new master since run %lld (replid %.*s -> %.*s), now %s", run, REPLID_SHOWN, old, REPLID_SHOWN, new, what);
+		words = xprintf("new master since run %lld (replid %.*s -> %.*s), now %s", run, REPLID_SHOWN, old,
+				REPLID_SHOWN, new, what);
 	else if (strcmp(change, "new-history") == 0)
-		words = xprintf("restarted or replaced since run %lld (replid %.*s -> %.*s), now %s", run, REPLID_SHOWN, old, REPLID_SHOWN, new,
-				what);
+		words = xprintf("restarted or replaced since run %lld (replid %.*s -> %.*s), now %s", run, REPLID_SHOWN,
+				old, REPLID_SHOWN, new, what);
 	else if (strcmp(change, "restarted") == 0)
 		words = xprintf("restarted since run %lld, same replid; %s", run, what);
 	else if (strcmp(change, "unchanged") == 0)
@@ -184,7 +204,8 @@ static void print_redis(const json_t *pipeline, FILE *out)
 	const char *redis = json_text(pipeline, "redis");
 	size_t i;
 
-	json_array_foreach(servers, i, server) {
+	json_array_foreach(servers, i, server)
+	{
 		char *words = describe_change(server);
 
 		text_print_line(out, "redis", words);
@@ -213,7 +234,10 @@ static void print_workers(const json_t *pipeline, FILE *out)
 	free(words);
 }
 
-/* --- looked --------------------------------------------------------------------------------------------------------- */
+/*
+ * --- looked ---------------------------------------------------------------------------------------------------------
+
+ */
 
 /* Sums over the source topics' partitions. */
 struct partitions {
@@ -226,13 +250,16 @@ static struct partitions count_partitions(const json_t *pipeline)
 	const json_t *topic, *partition;
 	size_t i, j;
 
-	json_array_foreach(json_object_get(pipeline, "topics"), i, topic) {
-		int64_t rows = (int64_t)json_array_size(json_object_get(topic, "horizon")), known = json_int(topic, "partitions");
+	json_array_foreach(json_object_get(pipeline, "topics"), i, topic)
+	{
+		int64_t rows = (int64_t)json_array_size(json_object_get(topic, "horizon")),
+			known = json_int(topic, "partitions");
 
 		if (strcmp(json_text(topic, "role"), "source") != 0)
 			continue;
 		sum.all += known > rows ? known : rows;
-		json_array_foreach(json_object_get(topic, "horizon"), j, partition) {
+		json_array_foreach(json_object_get(topic, "horizon"), j, partition)
+		{
 			int64_t records = json_int(partition, "records");
 
 			sum.covered += json_flag(partition, "covered");
@@ -250,8 +277,10 @@ static json_t *count_unverifiable(const json_t *pipeline, int64_t *all)
 	size_t i, j;
 
 	*all = 0;
-	json_array_foreach(json_object_get(pipeline, "checks"), i, check) {
-		json_array_foreach(json_object_get(check, "unverifiable"), j, row) {
+	json_array_foreach(json_object_get(pipeline, "checks"), i, check)
+	{
+		json_array_foreach(json_object_get(check, "unverifiable"), j, row)
+		{
 			const char *reason = json_text(row, "reason");
 			int64_t subjects = json_int(row, "subjects"), before = json_int(reasons, reason);
 
@@ -271,7 +300,8 @@ static void print_unverifiable(const json_t *pipeline, FILE *out)
 	const char *reason, *before = " (";
 
 	fprintf(out, "; %s unverifiable", words_number(all, number));
-	json_object_foreach(reasons, reason, count) {
+	json_object_foreach(reasons, reason, count)
+	{
 		char *safe = words_safe(reason);
 
 		if (json_integer_value(count)) {
@@ -290,8 +320,8 @@ static void print_looked(const json_t *summary, const json_t *pipeline, FILE *ou
 	struct keys keys = count_keys(pipeline);
 	char a[WORDS_ROOM], b[WORDS_ROOM], records[WORDS_ROOM + 24];
 
-	fprintf(out, "  looked  %s of %s partitions, %s", words_number(partitions.covered, a), words_number(partitions.all, b),
-		words_count(partitions.records, "record", "records", records));
+	fprintf(out, "  looked  %s of %s partitions, %s", words_number(partitions.covered, a),
+		words_number(partitions.all, b), words_count(partitions.records, "record", "records", records));
 	if (json_array_size(json_object_get(pipeline, "sample"))) {
 		fprintf(out, ", %s", words_number(keys.looked, a));
 		if (json_text(summary, "since"))
@@ -299,7 +329,8 @@ static void print_looked(const json_t *summary, const json_t *pipeline, FILE *ou
 		else if (keys.whole)
 			fputs(" keys (all)", out);
 		else
-			fprintf(out, " of %s keys (%s)", words_number(keys.history, a), words_percent(keys.looked, keys.history, b));
+			fprintf(out, " of %s keys (%s)", words_number(keys.history, a),
+				words_percent(keys.looked, keys.history, b));
 	}
 	fprintf(out, "; %s unreachable", words_number(partitions.all - partitions.covered, a));
 	print_unverifiable(pipeline, out);
@@ -309,7 +340,8 @@ static void print_looked(const json_t *summary, const json_t *pipeline, FILE *ou
 static void print_ppb(int64_t ppb, FILE *out)
 {
 	if (ppb >= 10000000)
-		fprintf(out, "%lld.%lld", (long long)((ppb + 999999) / 1000000 / 10), (long long)((ppb + 999999) / 1000000 % 10));
+		fprintf(out, "%lld.%lld", (long long)((ppb + 999999) / 1000000 / 10),
+			(long long)((ppb + 999999) / 1000000 % 10));
 	else
 		fprintf(out, "0.%05lld", (long long)((ppb + 99) / 100));
 }
@@ -320,15 +352,19 @@ static void print_bounds(const json_t *pipeline, FILE *out)
 	const json_t *sample, *stratum;
 	size_t i, j;
 
-	json_array_foreach(json_object_get(pipeline, "sample"), i, sample) {
-		json_array_foreach(json_object_get(sample, "strata"), j, stratum) {
+	json_array_foreach(json_object_get(pipeline, "sample"), i, sample)
+	{
+		json_array_foreach(json_object_get(sample, "strata"), j, stratum)
+		{
 			int64_t ppb = json_int(stratum, "bound_95_ppb");
 			char bad[WORDS_ROOM], decided[WORDS_ROOM];
 
 			if (ppb == UNKNOWN || !json_int(stratum, "keys"))
 				continue;
-			fprintf(out, "  bound   %s bad of %s %s decided: of all %s at most ", words_number(json_int(stratum, "bad"), bad),
-				words_number(json_int(stratum, "decided"), decided), j ? "recent keys" : "keys", j ? "recent keys" : "keys");
+			fprintf(out, "  bound   %s bad of %s %s decided: of all %s at most ",
+				words_number(json_int(stratum, "bad"), bad),
+				words_number(json_int(stratum, "decided"), decided), j ? "recent keys" : "keys",
+				j ? "recent keys" : "keys");
 			print_ppb(ppb, out);
 			fputs(" % are bad (95 % sure)\n", out);
 		}

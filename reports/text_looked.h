@@ -1,5 +1,6 @@
 /*
- * text_looked: the lines of a text block that say what was looked at, what could not be, and in which state things were.
+ * text_looked: the lines of a text block that say what was looked at, what could not be, and in which state things
+ * were.
  */
 #ifndef REPORTS_TEXT_LOOKED_H
 #define REPORTS_TEXT_LOOKED_H

@@ -10,19 +10,23 @@
 #include "sql/mem.h"
 #include "sql/run.h"
 
+/* RFC 3339 has four digits for the year. Seconds from 1970 to the years 0 and 10000, times a million. */
+static const int64_t year_0 = INT64_C(-62167219200000000), year_10000 = INT64_C(253402300800000000);
+
 const char *words_time(int64_t us, char *out)
 {
 	int64_t fraction = us % 1000000;
-	time_t seconds;
+	time_t seconds = (time_t)(us / 1000000 - (fraction < 0));
 	struct tm tm;
 
 	if (fraction < 0)
 		fraction += 1000000;
-	seconds = (time_t)((us - fraction) / 1000000);
-	if (!gmtime_r(&seconds, &tm) || tm.tm_year > 8099)
-		memset(&tm, 0, sizeof(tm));
-	snprintf(out, WORDS_ROOM, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", (tm.tm_year + 1900) % 10000, (tm.tm_mon + 1) % 100,
-		 tm.tm_mday % 100, tm.tm_hour % 100, tm.tm_min % 100, tm.tm_sec % 100, (int)fraction);
+	if (us < year_0 || us >= year_10000 || !gmtime_r(&seconds, &tm))
+		snprintf(out, WORDS_ROOM, "%s", us < 0 ? "0000-01-01T00:00:00.000000Z" : "9999-12-31T23:59:59.999999Z");
+	else
+		snprintf(out, WORDS_ROOM, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900,
+			 (tm.tm_mon + 1) % 100, tm.tm_mday % 100, tm.tm_hour % 100, tm.tm_min % 100, tm.tm_sec % 100,
+			 (int)fraction);
 	return out;
 }
 

@@ -8,8 +8,8 @@ WITH counted AS (
 	GROUP BY run_id
 ),
 rule AS (SELECT run_id, value AS fail_on FROM setting WHERE name = 'fail.on')
-SELECT run.run_id AS run, run.started_us AS "started@", run.finished_us - run.started_us AS duration_us, run.command, run.config, run.reached,
-	coalesce(error, 0) AS error, coalesce(warning, 0) AS warning, coalesce(info, 0) AS info,
+SELECT run.run_id AS run, run.started_us AS "started@", run.finished_us - run.started_us AS duration_us, run.command,
+	run.config, run.reached, coalesce(error, 0) AS error, coalesce(warning, 0) AS warning, coalesce(info, 0) AS info,
 	run.command = 'audit' OR run.reached IN ('checked', 'reported') AS "judged?",
 	CASE coalesce(fail_on, 'warning')
 		WHEN 'error' THEN coalesce(error, 0)

@@ -1,5 +1,6 @@
 -- How much of Redis was looked at, per source topic. keys: looks at one key each, absent ones included.
-SELECT topic.topic, topic.history_keys, topic.redis_keys, topic.scan_complete AS "scan_complete?", topic.recent_from_ms * 1000 AS "recent_from@",
+SELECT topic.topic, topic.history_keys, topic.redis_keys, topic.scan_complete AS "scan_complete?",
+	topic.recent_from_ms * 1000 AS "recent_from@",
 	(SELECT count(*) FROM fence WHERE fence.topic_id = topic.topic_id) AS keys
 FROM pipeline
 JOIN topic USING (pipeline_id)

@@ -14,8 +14,8 @@ paired AS (
 		ORDER BY earlier.run_id DESC LIMIT 1) AS before_id
 	FROM used
 )
-SELECT paired.address, paired.role, paired.version, paired.process, paired.replid, paired.replid2, paired.repl_offset, paired.uptime_s,
-	paired.keys, paired.read_us AS "read@",
+SELECT paired.address, paired.role, paired.version, paired.process, paired.replid, paired.replid2, paired.repl_offset,
+	paired.uptime_s, paired.keys, paired.read_us AS "read@",
 	CASE
 		WHEN before_id IS NULL THEN 'first-seen'
 		WHEN paired.replid IS NULL OR before.replid IS NULL THEN 'unknown'
@@ -24,7 +24,8 @@ SELECT paired.address, paired.role, paired.version, paired.process, paired.repli
 		WHEN paired.process <> before.process THEN 'restarted'
 		ELSE 'unchanged'
 	END AS change,
-	before.run_id AS previous_run, before.replid AS previous_replid, before.process AS previous_process, before.version AS previous_version
+	before.run_id AS previous_run, before.replid AS previous_replid, before.process AS previous_process,
+	before.version AS previous_version
 FROM paired
 LEFT JOIN redis_server AS before ON before.server_id = paired.before_id
 ORDER BY paired.address

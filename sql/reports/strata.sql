@@ -1,5 +1,6 @@
--- The two strata of a source topic: how many keys were looked at, how many of these the checks on a fence could decide, and how many were bad (an error
--- of one of these checks; not known where the index does not keep all findings). Undecided keys are counted against either stratum.
+-- The two strata of a source topic: how many keys were looked at, how many of these the checks on a fence could decide, and
+-- how many were bad (an error of one of these checks; not known where the index does not keep all findings). Undecided keys
+-- count against either stratum.
 WITH stratum (name, bit) AS (VALUES ('main', 1), ('recent', 2)),
 sampled AS (
 	SELECT topic.topic_id, topic.topic, topic.main_threshold, topic.recent_threshold
@@ -14,13 +15,14 @@ looks AS (
 	GROUP BY strata
 ),
 bad AS (
-	SELECT fence.strata, count(*) AS keys
+	SELECT strata, count(*) AS keys
 	FROM sampled
-	JOIN finding ON finding.run_id = :run AND finding.pipeline = :pipeline
-		AND finding.name >= 'fence-' AND finding.name < 'fence.' AND finding.severity = 'error'
-		AND coalesce(finding.topic, sampled.topic) = sampled.topic
-	JOIN fence ON fence.topic_id = sampled.topic_id AND fence.key = finding.key
-	GROUP BY fence.strata
+	JOIN fence USING (topic_id)
+	WHERE fence.key IN (
+		SELECT key FROM finding
+		WHERE run_id = :run AND pipeline = :pipeline AND name >= 'fence-' AND name < 'fence.'
+			AND severity = 'error' AND coalesce(topic, :topic) = :topic)
+	GROUP BY strata
 ),
 undecided AS (
 	SELECT coalesce(sum(subjects), 0) AS keys

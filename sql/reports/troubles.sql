@@ -1,4 +1,5 @@
--- Why the run is not complete; no row: it is. First what the stages said, then what must never pass for clean even if no stage said so.
+-- Why the run is not complete; no row: it is. First what the stages said, then what must never pass for clean even if no stage
+-- said so.
 WITH told AS (SELECT * FROM trouble WHERE run_id = :run),
 why (part, place, stage, pipeline, topic, partition, text) AS (
 	SELECT 1, trouble_id, stage, pipeline, topic, partition, text
@@ -31,15 +32,17 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 				AND coalesce(told.topic, topic.topic) = topic.topic
 				AND coalesce(told.partition, horizon.partition) = horizon.partition)
 	UNION ALL
-	SELECT 5, topic.topic_id, 'sample', pipeline.name, topic.topic, NULL, 'the scan of Redis did not reach its end'
+	SELECT 5, topic.topic_id, 'sample', pipeline.name, topic.topic, NULL,
+		'the scan of Redis did not reach its end'
 	FROM pipeline
 	JOIN topic USING (pipeline_id)
 	WHERE pipeline.run_id = :run AND topic.scan_complete = 0
 		AND NOT EXISTS (
-			SELECT 1 FROM told WHERE told.stage = 'sample' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
+			SELECT 1 FROM told
+			WHERE told.stage = 'sample' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
 	UNION ALL
-	SELECT 6, pipeline.pipeline_id, 'sample', pipeline.name, NULL, NULL, 'no record key exists under its key template'
-		|| coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')
+	SELECT 6, pipeline.pipeline_id, 'sample', pipeline.name, NULL, NULL,
+		'no record key exists under its key template' || coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')
 	FROM pipeline
 	WHERE pipeline.run_id = :run AND pipeline.mapping = 'broken'
 		AND NOT EXISTS (SELECT 1 FROM told WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name)

@@ -21,6 +21,9 @@ from report_index import HOUR, tool
 NASTY = [b"user-1", b"", b"a,b\"c\"", b"=1+1", b"+x", b"-x", b"@x", b"'x", b"line\nfeed\r\t", b"\x00\x1b[31m\x7f", b"\xff\xfe",
          "ключ-\u202e".encode(), "日本".encode(), b"back\\slash", b" blank ", b"x" * 5000]
 
+EVIDENCE = {"lost": 2, "first_lost": {"offset": 100, "time": "x", "time_ms": report_index.STARTED // 1000 - 86_400_000},
+            "last_lost": {"offset": 200, "time": "x", "time_ms": report_index.STARTED // 1000 + 4000}, "text": "a\u2028b\"", "big": 2**63 - 1}
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -46,7 +49,7 @@ def faulty(path, run=1, keys=NASTY):
     for i, key in enumerate(keys):
         index.finding(run, "fence-regressed", i, key, partition=i % 3, offset=100 + i,
                       detail="the fence of " + repr(key) + " is below its newest record",
-                      evidence={"lost": 2, "lost_first": 100, "lost_last": 200, "text": "a\u2028b\"", "big": 2**63 - 1})
+                      evidence=EVIDENCE)
     index.finding(run, "fence-expiring", 0, b"user-1", severity="warning", topic=None, partition=None, offset=None)
     index.finding(run, "fence-rebased", 0, b"user-1", severity="info")
     index.add("unverifiable", run_id=run, pipeline="orders", name="fence-regressed", reason="gap", subjects=3)
@@ -91,7 +94,7 @@ def test_findings_jsonl(path, tmp_path):
         except UnicodeDecodeError:
             assert finding["key"] is None
         assert finding["redis_key"] == "state:" + key_text(key)
-        assert finding["evidence"] == {"lost": 2, "lost_first": 100, "lost_last": 200, "text": "a\u2028b\"", "big": 2**63 - 1}
+        assert finding["evidence"] == EVIDENCE
         assert finding["schema"] == 1 and finding["run"] == 1 and finding["stream"] is None
     assert found[-1]["topic"] is found[-1]["partition"] is found[-1]["offset"] is None
 
@@ -283,7 +286,7 @@ def test_text_of_findings(path, tmp_path):
     assert lines[6] == "          and 1,279 more"
     assert lines[7] == "  remedy  replay the key"
     assert lines[8].startswith("                  fence-expiring 1 of 4 keys")
-    assert "  lost    32 records  p0 [100,201)  p1 [100,201)  p2 [100,201)" in lines
+    assert "  lost    at least 32 records  p0 [100,201)  p1 [100,201)  p2 [100,201)  2026-11-29T02:30:00Z to 02:30:04Z" in lines
     assert "  note    info: fence-rebased 1 of 4 keys written since 02:30:00Z (all looked at)" in lines
     assert lines[-1] == f"  next    zstdcat '{tmp_path}/out dir/findings.jsonl.zst' | jq ."
     assert all(c == "\n" or c >= " " and c != "\x7f" and c != "\u202e" for c in text)

@@ -53,7 +53,8 @@ static int look(const struct run *run, sqlite3 *db, char **args, struct trouble 
 {
 	bool json = strstr(args[0], "-json");
 
-	return args[0][0] == 'q' ? reports_query(run, db, args[1], json, stdout, t) : reports_runs(run, db, json, stdout, t);
+	return args[0][0] == 'q' ? reports_query(run, db, args[1], json, stdout, t)
+				 : reports_runs(run, db, json, stdout, t);
 }
 
 int main(int argc, char **argv)
@@ -70,7 +71,8 @@ int main(int argc, char **argv)
 		return 64;
 	if (argc > 3)
 		run.id = strtoll(argv[3], NULL, 10);
-	if ((reads ? index_open_read(&run, argv[1], &index, &t) : index_open_write(&run, argv[1], 0, &index, &t)) == INDEX_OPEN)
+	if ((reads ? index_open_read(&run, argv[1], &index, &t) : index_open_write(&run, argv[1], 0, &index, &t)) ==
+	    INDEX_OPEN)
 		result = reads ? look(&run, index.db, argv + 2, &t) : report(&run, index.db, argv + 2, &t);
 	index_close(&index);
 	if (result < 0)

@@ -1,4 +1,7 @@
-/* Reports: words, bounds, files, the status of a run, and what a query may do. The formats are held by tests/e2e/test_reports.py. */
+/*
+ * Reports: words, bounds, files, the status of a run, and what a query may do. The formats are held by
+ * tests/e2e/test_reports.py.
+ */
 #include "reports/reports.h"
 
 #include <setjmp.h>
@@ -20,7 +23,10 @@
 #include "reports/words.h"
 #include "report_fixture.h"
 
-/* --- words and bounds ----------------------------------------------------------------------------------------------- */
+/*
+ * --- words and bounds -----------------------------------------------------------------------------------------------
+
+ */
 
 static void test_numbers(void **state)
 {
@@ -28,8 +34,15 @@ static void test_numbers(void **state)
 		int64_t number;
 		const char *text;
 	} rows[] = {
-		{ 0, "0" }, { 999, "999" }, { 1000, "1,000" }, { -1, "-1" }, { -1284, "-1,284" }, { 61204331, "61,204,331" },
-		{ INT64_MAX, "9,223,372,036,854,775,807" }, { INT64_MIN + 1, "-9,223,372,036,854,775,807" }, { UNKNOWN, "unknown" },
+		{ 0, "0" },
+		{ 999, "999" },
+		{ 1000, "1,000" },
+		{ -1, "-1" },
+		{ -1284, "-1,284" },
+		{ 61204331, "61,204,331" },
+		{ INT64_MAX, "9,223,372,036,854,775,807" },
+		{ INT64_MIN + 1, "-9,223,372,036,854,775,807" },
+		{ UNKNOWN, "unknown" },
 	};
 	char text[WORDS_ROOM + 24];
 
@@ -63,8 +76,10 @@ static void test_times(void **state)
 	assert_string_equal(words_time(0, text), "1970-01-01T00:00:00.000000Z");
 	assert_string_equal(words_time(-1, text), "1969-12-31T23:59:59.999999Z");
 	assert_string_equal(words_time(INT64_C(1709164800123456), text), "2024-02-29T00:00:00.123456Z");
-	assert_int_equal(strlen(words_time(INT64_MAX, text)), 27);
-	assert_int_equal(strlen(words_time(INT64_MIN + 1, text)), 27);
+	assert_string_equal(words_time(INT64_C(253402300799999999), text), "9999-12-31T23:59:59.999999Z");
+	assert_string_equal(words_time(INT64_C(-62167219200000000), text), "0000-01-01T00:00:00.000000Z");
+	assert_string_equal(words_time(INT64_MAX, text), "9999-12-31T23:59:59.999999Z");
+	assert_string_equal(words_time(INT64_MIN, text), "0000-01-01T00:00:00.000000Z");
 }
 
 static void test_safe_and_shell(void **state)
@@ -85,15 +100,18 @@ static void test_safe_and_shell(void **state)
 	free(text);
 }
 
-/* The exact values are from sums of binomial terms by bisection in another language; 1 - 0.05^(1/59) is the textbook's 95/95 rule. */
+/*
+ * The exact values are from sums of binomial terms by bisection in another language; 1 - 0.05^(1/59) is the textbook's
+ * 95/95 rule.
+ */
 static void test_bounds(void **state)
 {
 	static const struct {
 		int64_t bad, keys, ppb;
 	} rows[] = {
-		{ 0, 1, 950000000 }, { 0, 59, 49507610 }, { 0, 1000000, 2996 }, { 1, 10, 394163303 }, { 2, 37, 160542168 },
-		{ 3, 20, 343663805 }, { 5, 100, 102253378 }, { 1, 1000, 4734994 }, { 0, 0, 1000000000 }, { 7, 7, 1000000000 },
-		{ 9, 7, 1000000000 },
+		{ 0, 1, 950000000 },  { 0, 59, 49507610 },  { 0, 1000000, 2996 },  { 1, 10, 394163303 },
+		{ 2, 37, 160542168 }, { 3, 20, 343663805 }, { 5, 100, 102253378 }, { 1, 1000, 4734994 },
+		{ 0, 0, 1000000000 }, { 7, 7, 1000000000 }, { 9, 7, 1000000000 },
 	};
 
 	(void)state;
@@ -106,7 +124,10 @@ static void test_bounds(void **state)
 	assert_in_range(bound_95_ppb(500000, 1000000), 500820000, 500830000); /* 0.5 + 1.645 * 0.0005 */
 }
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/*
+ * --- files ----------------------------------------------------------------------------------------------------------
+
+ */
 
 static char *temporary_directory(void)
 {
@@ -164,7 +185,8 @@ static void test_outfile_known_hash_and_abandon(void **state)
 	out = outfile_open(path, OUTFILE_PLAIN, &t);
 	outfile_format(out, "%s", "abc");
 	assert_int_equal(outfile_commit(out, &sum, &t), 0);
-	assert_string_equal(sum.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); /* FIPS 180-2, B.1 */
+	assert_string_equal(sum.sha256,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); /* FIPS 180-2, B.1 */
 	assert_string_equal(sum.content_sha256, sum.sha256);
 	out = outfile_open(path, OUTFILE_PLAIN, &t);
 	outfile_text(out, "half");
@@ -184,7 +206,10 @@ static void test_outfile_trouble(void **state)
 	assert_non_null(strstr(t.text, "/nowhere/at/all: create: No such file or directory"));
 }
 
-/* --- status --------------------------------------------------------------------------------------------------------- */
+/*
+ * --- status ---------------------------------------------------------------------------------------------------------
+
+ */
 
 static const struct {
 	const char *sql, *status;
@@ -196,7 +221,8 @@ static const struct {
 	{ "UPDATE check_result SET status = 'error'", "incomplete", false },
 	{ "UPDATE check_result SET examined = 0", "incomplete", false },
 	{ "UPDATE check_result SET examined = 0; UPDATE pipeline SET expect_empty = 1", "clean", true },
-	{ "UPDATE check_result SET examined = 0, status = 'skip'; UPDATE pipeline SET expect_empty = 1", "clean", true },
+	{ "UPDATE check_result SET examined = 0, status = 'skip'; UPDATE pipeline SET expect_empty = 1", "clean",
+	  true },
 	{ "DELETE FROM check_result", "incomplete", false },
 	{ "DELETE FROM check_result; DELETE FROM pipeline", "incomplete", false },
 	{ "INSERT INTO trouble (run_id, stage, text) VALUES (1, 'replay', 'x')", "incomplete", false },
@@ -204,12 +230,17 @@ static const struct {
 	{ "UPDATE check_result SET findings = 1", "findings", true },
 	{ "UPDATE check_result SET findings = 1, severity = 'warning'", "findings", true },
 	{ "UPDATE check_result SET findings = 1, severity = 'info'", "clean", true },
-	{ "UPDATE check_result SET findings = 1, severity = 'warning'; INSERT INTO setting VALUES (1, 'fail.on', 'error')", "clean", true },
-	{ "UPDATE check_result SET findings = 1, severity = 'info'; INSERT INTO setting VALUES (1, 'fail.on', 'info')", "findings", true },
-	{ "UPDATE check_result SET findings = 1; INSERT INTO trouble (run_id, stage, text) VALUES (1, 'replay', 'x')", "findings", false },
+	{ "UPDATE check_result SET findings = 1, severity = 'warning'; INSERT INTO setting VALUES (1, 'fail.on', "
+	  "'error')",
+	  "clean", true },
+	{ "UPDATE check_result SET findings = 1, severity = 'info'; INSERT INTO setting VALUES (1, 'fail.on', 'info')",
+	  "findings", true },
+	{ "UPDATE check_result SET findings = 1; INSERT INTO trouble (run_id, stage, text) VALUES (1, 'replay', 'x')",
+	  "findings", false },
 	{ "UPDATE check_result SET findings = 1, examined = 0, status = 'error'", "findings", false },
 	{ "UPDATE check_result SET pipeline = 'stream'; UPDATE pipeline SET expect_empty = 1", "clean", true },
-	{ "UPDATE check_result SET pipeline = 'stream', findings = 1; UPDATE pipeline SET expect_empty = 1", "findings", true },
+	{ "UPDATE check_result SET pipeline = 'stream', findings = 1; UPDATE pipeline SET expect_empty = 1", "findings",
+	  true },
 	{ "INSERT INTO unverifiable VALUES (1, 'orders', 'fence-regressed', 'gap', 4)", "clean", true },
 };
 
@@ -223,8 +254,10 @@ static void test_status(void **state)
 
 		assert_int_equal(db_script(db, statuses[i].sql, &t), 0);
 		assert_int_equal(reports_status(&report_run, db, &result, &t), 0);
-		if (strcmp(report_status_word(result.status), statuses[i].status) != 0 || result.complete != statuses[i].complete)
-			fail_msg("row %zu: %s, %s", i, report_status_word(result.status), result.complete ? "complete" : "incomplete");
+		if (strcmp(report_status_word(result.status), statuses[i].status) != 0 ||
+		    result.complete != statuses[i].complete)
+			fail_msg("row %zu: %s, %s", i, report_status_word(result.status),
+				 result.complete ? "complete" : "incomplete");
 		sqlite3_close(db);
 	}
 }
@@ -254,7 +287,10 @@ static void test_the_report_stage_is_no_part_of_the_report(void **state)
 	sqlite3_close(db);
 }
 
-/* --- queries -------------------------------------------------------------------------------------------------------- */
+/*
+ * --- queries --------------------------------------------------------------------------------------------------------
+
+ */
 
 /* What the query prints, or its trouble. The caller frees. */
 static char *query(sqlite3 *db, const char *sql, bool json)
@@ -299,7 +335,8 @@ static void test_query(void **state)
 		free(text);
 		free(json);
 	}
-	assert_int_equal(sqlite3_exec(db, "DELETE FROM check_result", NULL, NULL, NULL), SQLITE_OK); /* the authorizer is gone */
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM check_result", NULL, NULL, NULL),
+			 SQLITE_OK); /* the authorizer is gone */
 	sqlite3_close(db);
 }
 
