@@ -9,6 +9,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +18,51 @@
 
 #include "opts.h"
 
-static void topic_create(rd_kafka_mock_cluster_t *cluster, const char *spec, int brokers)
+#define AT_ONCE 256 /* topics created side by side: a cluster without clients sleeps up to a second before each lot */
+
+struct creation {
+	pthread_t thread;
+	rd_kafka_mock_cluster_t *cluster;
+	const char *spec;
+	int replicas;
+};
+
+static void *topic_create(void *argument)
 {
-	char *name = xstrdup(spec);
+	const struct creation *c = argument;
+	char *name = xstrdup(c->spec);
 	char *colon = strrchr(name, ':');
 	int64_t partitions = 1;
 	rd_kafka_resp_err_t err;
 
 	if (colon && (!parse_int64(bytes_of(colon + 1), &partitions) || partitions < 1 || partitions > 10000))
-		die_usage("--topic: \"%s\" is not name:partitions", spec);
+		die_usage("--topic: \"%s\" is not name:partitions", c->spec);
 	if (colon)
 		*colon = '\0';
-	err = rd_kafka_mock_topic_create(cluster, name, (int)partitions, brokers < 3 ? brokers : 3);
+	err = rd_kafka_mock_topic_create(c->cluster, name, (int)partitions, c->replicas);
 	if (err)
 		die("topic %s: %s", name, rd_kafka_err2str(err));
 	free(name);
+	return NULL;
+}
+
+static void topics_create(rd_kafka_mock_cluster_t *cluster, const struct opt_list *topics, int brokers)
+{
+	struct creation creations[AT_ONCE];
+
+	for (size_t from = 0; from < topics->count; from += AT_ONCE) {
+		size_t n = topics->count - from < AT_ONCE ? topics->count - from : AT_ONCE;
+
+		for (size_t i = 0; i < n; i++) {
+			creations[i] = (struct creation){
+				.cluster = cluster, .spec = topics->item[from + i], .replicas = brokers < 3 ? brokers : 3
+			};
+			if (pthread_create(&creations[i].thread, NULL, topic_create, &creations[i]))
+				die("no thread to create topic %s", topics->item[from + i]);
+		}
+		for (size_t i = 0; i < n; i++)
+			pthread_join(creations[i].thread, NULL);
+	}
 }
 
 /* Until a signal that was blocked before comes in, or stdin ends. */
@@ -73,8 +104,7 @@ int main(int argc, char **argv)
 	cluster = rk ? rd_kafka_mock_cluster_new(rk, (int)brokers) : NULL;
 	if (!cluster)
 		die("cannot start the mock cluster: %s", rk ? "no reason given" : why);
-	for (size_t i = 0; i < topics.count; i++)
-		topic_create(cluster, topics.item[i], (int)brokers);
+	topics_create(cluster, &topics, (int)brokers);
 	puts(rd_kafka_mock_cluster_bootstraps(cluster));
 	fflush(stdout);
 	wait_for_end(&signals);
