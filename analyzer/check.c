@@ -7,6 +7,7 @@
 
 #include "analyzer/findingid.h"
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql/runlog.h"
 #include "sql_data.h"
@@ -18,7 +19,7 @@ enum { SUBJECTS, FINDINGS, TOTALS }; /* the statements */
 struct outcome {
 	char *pipeline;
 	bool applies;            /* the first statement had a row */
-	int64_t examined, unverifiable, found, kept;
+	int64_t examined, found, kept;
 };
 
 struct job {
@@ -171,7 +172,6 @@ static int read_subject(struct job *job, sqlite3_stmt *row, struct trouble *t)
 		outcome->examined += n;
 		return 0;
 	}
-	outcome->unverifiable += n;
 	return n ? add_unverifiable(job, outcome, reason, n, t) : 0;
 }
 
@@ -179,7 +179,7 @@ static int read_subjects(struct job *job, struct trouble *t)
 {
 	int more;
 
-	while ((more = db_step(job->stmt[SUBJECTS], t)) > 0)
+	while ((more = FAULT(CHECK_SUBJECT) ? db_trouble(job->db, t, "read") : db_step(job->stmt[SUBJECTS], t)) > 0)
 		if (read_subject(job, job->stmt[SUBJECTS], t) < 0)
 			return -1;
 	return more;
@@ -242,7 +242,7 @@ static int insert(const struct job *job, const struct outcome *outcome, const st
 		if (f->at[copied[i]] >= 0)
 			sqlite3_bind_value(to, 7 + (int)i, sqlite3_column_value(f->row, f->at[copied[i]]));
 	db_bind_text(to, 18, remedy ? remedy : job->check->remedy);
-	return db_run(to, t);
+	return FAULT(FINDING_WRITE) ? db_trouble(job->db, t, "write") : db_run(to, t);
 }
 
 static int read_findings(struct job *job, sqlite3_stmt *to, struct trouble *t)
@@ -253,7 +253,7 @@ static int read_findings(struct job *job, sqlite3_stmt *to, struct trouble *t)
 
 	for (int i = 0; i < COLUMNS; i++)
 		f.at[i] = column_of(f.row, finding_columns[i].name);
-	while ((more = db_step(f.row, t)) > 0) {
+	while ((more = FAULT(CHECK_FINDING) ? db_trouble(job->db, t, "read") : db_step(f.row, t)) > 0) {
 		struct outcome *outcome = outcome_of(job, f.row, t);
 
 		if (!outcome)
@@ -298,6 +298,7 @@ static int read_all(struct job *job, struct trouble *t)
 	return result < 0 ? -1 : read_totals(job, t);
 }
 
+/* Where all subjects are unverifiable nothing was examined: that is no pass. */
 static const char *status_of(const struct outcome *outcome, bool failed)
 {
 	if (failed)
@@ -306,7 +307,7 @@ static const char *status_of(const struct outcome *outcome, bool failed)
 		return "fail";
 	if (!outcome->applies)
 		return "skip";
-	return outcome->examined || outcome->unverifiable ? "pass" : "empty";
+	return outcome->examined ? "pass" : "empty";
 }
 
 static int write_outcome(const struct job *job, const struct outcome *outcome, const struct trouble *why, struct trouble *t)

@@ -1,11 +1,14 @@
 /* plan_record: the plan's rows in the index. */
 #include "ingest/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sql/db.h"
 #include "sql/facts.h"
 #include "sql_data.h"
+
+enum { TRANSACTION_MAX_MS = 900000 }; /* transaction.max.timeout.ms, where a broker's configuration does not say otherwise */
 
 static const char *const role_words[] = { [ROLE_SOURCE] = "source", [ROLE_DLQ] = "dlq", [ROLE_COPARTITIONED] = "copartitioned" };
 
@@ -181,8 +184,32 @@ static int record_subject_end(struct plan *plan, const struct lane *lane, const 
 	return result;
 }
 
+/* The longest that a transaction may take, of all clusters; one that does not tell is taken to have Kafka's standard. No row: none told. */
+static int record_transaction_max(struct plan *plan, struct trouble *t)
+{
+	int64_t longest = UNKNOWN, untold = UNKNOWN;
+	char number[24];
+	const struct fact_setting row = { plan->run->id, "transaction.max.timeout.ms", number };
+
+	for (size_t i = 0; i < plan->cluster_count; i++) {
+		struct source *source = plan->clusters[i].source;
+		int64_t told = source ? source->ops->transaction_max_ms(source) : UNKNOWN;
+
+		if (told == UNKNOWN)
+			untold = TRANSACTION_MAX_MS;
+		else if (told > longest)
+			longest = told;
+	}
+	if (longest == UNKNOWN)
+		return 0;
+	snprintf(number, sizeof(number), "%lld", (long long)(untold > longest ? untold : longest));
+	return fact_setting_add(plan->db, &row, NULL, t);
+}
+
 int plan_record_end(struct plan *plan, struct trouble *t)
 {
+	if (record_transaction_max(plan, t) < 0)
+		return -1;
 	for (size_t i = 0; i < plan->lane_count; i++) {
 		const struct lane *lane = &plan->lanes[i];
 
