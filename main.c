@@ -23,6 +23,7 @@
 #include "ingest/ingest.h"
 #include "reports/reports.h"
 #include "sql/facts.h"
+#include "sql/faultpoint.h"
 #include "sql/index.h"
 #include "sql/mem.h"
 #include "sql/runlog.h"
@@ -116,7 +117,7 @@ static void progress(void *context, const struct progress *p)
 		return;
 	pthread_mutex_lock(&console->lock);
 	now = clock_us(CLOCK_MONOTONIC);
-	if (!console->stage || strcmp(console->stage, p->stage) != 0) {
+	if (!console->stage || strcmp(console->stage, p->stage) != 0 || p->done < console->since_done) {
 		console->stage = p->stage;
 		console->since_us = console->shown_us = now;
 		console->since_done = p->done;
@@ -572,13 +573,44 @@ static void watch_signals(const struct options *o)
 static int close_stdout(struct console *console, int status)
 {
 	struct trouble t = { 0 };
-	bool bad = ferror(stdout) != 0;
+	bool bad = ferror(stdout) != 0 || FAULT(STDOUT);
 
 	if (fclose(stdout) == 0 && !bad)
 		return status;
 	trouble_set(&t, "write to stdout: %s", strerror(errno));
 	return fail(console, EXIT_TROUBLE, &t);
 }
+
+/* Test builds: an armed fault that never fired leaves the test without proof. */
+#ifdef FENCEPOST_FAULTS
+enum { EXIT_FAULT_MISSED = 99 };
+
+static int arm_faults(struct trouble *t)
+{
+	const char *words = getenv("FENCEPOST_FAULT");
+
+	return words ? fault_arm(words, t) : 0;
+}
+
+static int count_faults(struct console *console, int status)
+{
+	struct trouble t = { 0 };
+
+	return fault_missed(&t) < 0 ? fail(console, EXIT_FAULT_MISSED, &t) : status;
+}
+#else
+static int arm_faults(struct trouble *t)
+{
+	(void)t;
+	return 0;
+}
+
+static int count_faults(struct console *console, int status)
+{
+	(void)console;
+	return status;
+}
+#endif
 
 int main(int argc, const char **argv)
 {
@@ -588,7 +620,7 @@ int main(int argc, const char **argv)
 	struct trouble t = { 0 };
 	int status;
 
-	if (read_options(&o, argc, argv, &t) < 0)
+	if (arm_faults(&t) < 0 || read_options(&o, argc, argv, &t) < 0)
 		return fail(&console, EXIT_CONFIG, &t);
 	if (o.version)
 		puts("fencepost " FENCEPOST_VERSION);
@@ -601,7 +633,7 @@ int main(int argc, const char **argv)
 	status = dispatch(&s);
 	index_close(&s.index);
 	config_free(s.config);
-	status = close_stdout(&console, status);
+	status = count_faults(&console, close_stdout(&console, status));
 	end_progress_line(&console);
 	return status;
 }

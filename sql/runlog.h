@@ -27,7 +27,7 @@ int run_begin(const struct run *run, sqlite3 *db, const struct run_begin *begin,
 /* Says how far the run run->id got: "replayed", "sampled", "checked", "reported"; finished: nothing more will follow. */
 int run_reached(const struct run *run, sqlite3 *db, const char *reached, bool finished, struct trouble *t);
 
-/* A stage took from started_us (wall) for duration_us. A stage that ran before keeps the sum. */
+/* A stage took from started_us (wall) for duration_us. A stage that is run again replaces its row. */
 int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t started_us, int64_t duration_us, struct trouble *t);
 
 /* What could not be looked at; pipeline and topic may be NULL, partition UNKNOWN. Also handed to main as a note. */

@@ -1,2 +1,2 @@
 INSERT INTO stage (run_id, name, started_us, duration_us) VALUES (?, ?, ?, ?)
-ON CONFLICT (run_id, name) DO UPDATE SET duration_us = duration_us + excluded.duration_us
+ON CONFLICT (run_id, name) DO UPDATE SET started_us = excluded.started_us, duration_us = excluded.duration_us
