@@ -65,10 +65,18 @@ struct keyset_entry {
 	uint8_t strata;
 	bool seen;                 /* a look at Redis has a row for it */
 	bool present;              /* and something was there */
+	uint8_t written;           /* strata of that row */
 };
 
 /* The entry of a key, or NULL. Valid until keys are added or T halves. */
 struct keyset_entry *keyset_find(struct keyset *keys, int64_t hash, const void *key, size_t size);
+
+/* A look at Redis takes the key; until it says otherwise, something is there. */
+static inline void keyset_see(struct keyset_entry *entry)
+{
+	entry->seen = entry->present = true;
+	entry->written = entry->strata;
+}
 
 /* Tells the processor that a keyset_find of hash is near. */
 void keyset_prefetch(const struct keyset *keys, int64_t hash);

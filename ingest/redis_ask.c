@@ -15,10 +15,20 @@ struct ask {
 	size_t at;
 };
 
+/* The Redis key of a record key. */
+static bool name_key(struct ask *ask, const struct keyset_entry *entry, struct bytes *redis_key)
+{
+	const struct pipeline_config *p = ask->subject->pipeline;
+
+	if (!template_render(p->key, p->key_format, ask->subject->topic, entry->key, entry->size, &ask->redis_key))
+		return false;
+	*redis_key = (struct bytes){ ask->redis_key.data ? (const void *)ask->redis_key.data : "", ask->redis_key.size };
+	return !look_is_rivals(&ask->look, *redis_key);
+}
+
 /* The next keys that are not seen yet into page, and those that must be asked again. */
 static void fill(struct ask *ask, struct look_batch *page)
 {
-	const struct pipeline_config *p = ask->subject->pipeline;
 	size_t most = (size_t)redis_rate_page(&ask->look.sampler->rate);
 	struct keyset_entry *entry;
 
@@ -31,12 +41,13 @@ static void fill(struct ask *ask, struct look_batch *page)
 			.hash = entry->hash, .key = { entry->key, entry->size }, .strata = entry->strata, .in_set = true,
 		};
 
-		if (entry->seen || !template_render(p->key, p->key_format, ask->subject->topic, entry->key, entry->size, &ask->redis_key))
+		if (entry->seen)
 			continue;
-		key.redis_key = (struct bytes){ ask->redis_key.data, ask->redis_key.size };
-		if (look_is_rivals(&ask->look, key.redis_key))
+		if (!name_key(ask, entry, &key.redis_key)) {
+			ask->counts->nameless++;
 			continue;
-		entry->seen = entry->present = true; /* until its look says otherwise */
+		}
+		keyset_see(entry);
 		look_batch_add(page, &key);
 		ask->counts->asked++;
 	}
@@ -70,13 +81,14 @@ static int ask_all(struct ask *ask, struct trouble *t)
 	int64_t total = keyset_count(ask->keys);
 	int more = 1;
 
-	if (redis_conn_reopen(s->conn, t) < 0)
+	ask->counts->nameless = 0;
+	if (look_at_field_ttls(&ask->look, t) < 0)
 		return -1;
 	for (size_t i = 0; more > 0; i ^= 1) {
-		more = step(ask, &ask->pages[i], &ask->pages[i ^ 1], t);
+		more = run_stopped(s->run) ? trouble_set(t, "stopped") : step(ask, &ask->pages[i], &ask->pages[i ^ 1], t);
 		run_progress(s->run, "sample", "keys", (int64_t)ask->at, total);
 	}
-	return more;
+	return more < 0 ? -1 : look_settle_field_ttls(&ask->look, t);
 }
 
 static void ask_release(struct ask *ask)
@@ -100,7 +112,8 @@ int sampler_ask(struct sampler *sampler, struct writer *writer, const struct sam
 		redis_conn_drop(sampler->conn);
 		look_unsee_open(&ask.look, ask.pages, 2);
 	}
-	if (sample_flush(&ask.look.sink, result < 0 ? NULL : t) < 0)
+	if (sample_flush(&ask.look.sink, result < 0 ? NULL : t) < 0 ||
+	    sample_mark_recent(&ask.look.sink, subject->topic_id, keys, result < 0 ? NULL : t) < 0)
 		result = -1;
 	ask_release(&ask);
 	return result;

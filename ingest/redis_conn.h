@@ -8,7 +8,7 @@
  *
  * Three answers: 1; 0 the link is lost, and redis_conn_reopen decides whether to go on; -1 trouble that trying again does not cure. A reply that
  * says that the server is not ready (it loads, a script runs) counts as a lost link: what was in flight is asked again once the server is ready.
- * All waiting ends when the run is to stop.
+ * All waiting ends when the run is to stop. The program must ignore SIGPIPE: hiredis writes without asking for that.
  */
 #ifndef INGEST_REDIS_CONN_H
 #define INGEST_REDIS_CONN_H

@@ -59,7 +59,7 @@ static int64_t part_of(struct bytes line, const char *name)
 }
 
 /*
- * The line of the database in use. None: it is empty, or INFO has no keyspace. Redis 7.4 counts the hashes with field TTLs in it (subexpiry), Valkey 9
+ * The line of the database in use. None: it is empty, and nothing is known of field TTLs. Redis 7.4 counts the hashes with field TTLs in it (subexpiry), Valkey 9
  * the keys (keys_with_volatile_items); a line without either is of a server that has no field TTLs.
  */
 static void read_keyspace(struct sampler *s, struct bytes info)
@@ -72,7 +72,6 @@ static void read_keyspace(struct sampler *s, struct bytes info)
 	line = redis_info_value(info, name);
 	if (!line.at) {
 		s->server_keys = 0;
-		s->field_ttl = FIELD_TTL_ASK;
 		return;
 	}
 	s->server_keys = part_of(line, "keys");
@@ -80,6 +79,19 @@ static void read_keyspace(struct sampler *s, struct bytes info)
 	if (volatile_hashes == UNKNOWN)
 		volatile_hashes = part_of(line, "keys_with_volatile_items");
 	s->field_ttl = volatile_hashes == UNKNOWN ? FIELD_TTL_ABSENT : volatile_hashes ? FIELD_TTL_ASK : FIELD_TTL_UNUSED;
+}
+
+int sampler_look_at_keyspace(struct sampler *sampler, struct trouble *t)
+{
+	redisReply *reply;
+
+	redis_conn_forget(sampler->conn);
+	if (redis_conn_ask(sampler->conn, 2, (struct bytes[]){ BYTES("INFO"), BYTES("keyspace") }, &reply, t) < 0)
+		return -1;
+	if (reply_is_text(reply))
+		read_keyspace(sampler, reply_bytes(reply));
+	redis_conn_forget(sampler->conn);
+	return 0;
 }
 
 int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble *t)

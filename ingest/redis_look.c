@@ -132,6 +132,26 @@ void look_init(struct look *look, struct sampler *sampler, struct writer *writer
 	find_rivals(look, subject);
 }
 
+int look_at_field_ttls(struct look *look, struct trouble *t)
+{
+	return sampler_look_at_keyspace(look->sampler, t);
+}
+
+int look_settle_field_ttls(struct look *look, struct trouble *t)
+{
+	struct sampler *s = look->sampler;
+
+	if (s->field_ttl != FIELD_TTL_UNUSED)
+		return 0;
+	if (sampler_look_at_keyspace(s, t) < 0)
+		return -1;
+	if (s->field_ttl != FIELD_TTL_ASK)
+		return 0;
+	if (sample_flush(&look->sink, t) < 0)
+		return -1;
+	return sample_forget_field_ttls(&look->sink, look->subject->topic_id, t);
+}
+
 void look_release(struct look *look)
 {
 	buffer_release(&look->head);

@@ -54,6 +54,12 @@ void look_release(struct look *look);
 /* Whether the key belongs to another template, which names it too and has the longer literal prefix. */
 bool look_is_rivals(struct look *look, struct bytes redis_key);
 
+/* Whether hashes of the database have field TTLs, before the first look. 0 or -1. */
+int look_at_field_ttls(struct look *look, struct trouble *t);
+
+/* The same after the last look, when nothing is in flight: where some have them now and none had before, rows do not claim to know. 0 or -1. */
+int look_settle_field_ttls(struct look *look, struct trouble *t);
+
 /* Copies the bytes. */
 void look_batch_add(struct look_batch *batch, const struct look_key *key);
 void look_batch_clear(struct look_batch *batch);

@@ -13,6 +13,8 @@
 #include "ingest/redis_look.h"
 #include "ingest/redis_seen.h"
 
+enum { OTHERS_SHARE = 4 }; /* of --memory, the part that keys without a record may take */
+
 struct scan {
 	struct look look;
 	const struct sample_subject *subject;
@@ -25,44 +27,68 @@ struct scan {
 	bool done;                /* the cursor came back to 0 */
 	int process;              /* that gave the cursor */
 	struct buffer record_key, command;
-	struct redis_seen seen;
+	struct redis_seen others;  /* keys taken that the key set does not have */
 };
 
 /* --- which keys ------------------------------------------------------------------------------------------------------------------------ */
 
+/*
+ * Redis may have far more keys than the history, none of which the pass over the history saw: then T is too high for this side, and halves until they
+ * fit. What was taken above it is outside the sample from now on.
+ */
+static void fit_others(struct scan *scan)
+{
+	struct sampler *s = scan->look.sampler;
+	const struct keyset_entry *entry;
+
+	while (redis_seen_count(&scan->others) && (redis_seen_count(&scan->others) > keyset_limit(scan->keys) ||
+				      redis_seen_bytes(&scan->others) > s->run->memory / OTHERS_SHARE)) {
+		keyset_halve(scan->keys);
+		redis_seen_cut(&scan->others, keyset_main_threshold(scan->keys));
+		scan->counts->taken = redis_seen_count(&scan->others);
+		for (size_t at = 0; (entry = keyset_next(scan->keys, &at)) != NULL;)
+			scan->counts->taken += entry->seen && (entry->strata & STRATUM_MAIN);
+	}
+}
+
+enum taken { OUTSIDE, TWICE, TAKEN };
+
 /* Whether the key is to be looked at, and was not before. */
-static bool take_key(struct scan *scan, struct look_key *key)
+static enum taken take_key(struct scan *scan, struct look_key *key)
 {
 	struct keyset_entry *entry;
 
 	if (key->hash >= keyset_main_threshold(scan->keys))
-		return false;
+		return OUTSIDE;
 	entry = keyset_find(scan->keys, key->hash, key->key.at, key->key.size);
 	if (!entry)
-		return redis_seen_add(&scan->seen, key->hash, key->key.at, key->key.size);
+		return redis_seen_add(&scan->others, key->hash, key->key.at, key->key.size) ? TAKEN : TWICE;
 	if (entry->seen)
-		return false;
-	entry->seen = entry->present = true; /* until its look says otherwise */
+		return TWICE;
+	keyset_see(entry);
 	key->in_set = true;
 	key->strata = entry->strata;
-	return true;
+	return TAKEN;
 }
 
 static void consider(struct scan *scan, struct bytes redis_key, struct look_batch *page)
 {
 	const struct pipeline_config *p = scan->subject->pipeline;
 	struct look_key key = { .redis_key = redis_key, .strata = STRATUM_MAIN };
+	enum taken taken;
 
 	if (look_is_rivals(&scan->look, redis_key))
 		return;
-	scan->counts->scanned++;
 	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size, &scan->record_key)) {
+		scan->counts->scanned++;
 		scan->counts->unparsed++;
 		return;
 	}
 	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "", scan->record_key.size };
 	key.hash = keyset_hash(key.key.at, key.key.size);
-	if (!take_key(scan, &key))
+	taken = take_key(scan, &key);
+	scan->counts->scanned += taken != TWICE;
+	if (taken != TAKEN)
 		return;
 	scan->counts->taken++;
 	look_batch_add(page, &key);
@@ -99,6 +125,7 @@ static int take_page(struct scan *scan, const redisReply *reply, struct look_bat
 	look_batch_clear(page);
 	for (size_t i = 0; i < keys->elements; i++)
 		consider(scan, reply_bytes(keys->element[i]), page);
+	fit_others(scan);
 	look_take_again(&scan->look, page);
 	return 1;
 }
@@ -183,20 +210,20 @@ static int scan_all(struct scan *scan, struct trouble *t)
 {
 	struct sampler *s = scan->look.sampler;
 
-	if (redis_conn_reopen(s->conn, t) < 0)
+	if (look_at_field_ttls(&scan->look, t) < 0)
 		return -1;
 	scan->process = redis_conn_process(s->conn);
 	send_scan(scan);
 	if (redis_conn_flush(s->conn, t) < 0)
 		return -1;
 	while (!scan->done) {
-		int got = step(scan, t);
+		int got = run_stopped(s->run) ? trouble_set(t, "stopped") : step(scan, t);
 
 		if (got < 0 || (got == 0 && recover(scan, t) < 0))
 			return -1;
 		run_progress(s->run, "sample", "keys", scan->counts->scanned, s->server_keys);
 	}
-	return finish(scan, t);
+	return finish(scan, t) < 0 ? -1 : look_settle_field_ttls(&scan->look, t);
 }
 
 static void scan_release(struct scan *scan)
@@ -204,7 +231,7 @@ static void scan_release(struct scan *scan)
 	look_release(&scan->look);
 	for (size_t i = 0; i < 2; i++)
 		look_batch_release(&scan->pages[i]);
-	redis_seen_release(&scan->seen);
+	redis_seen_release(&scan->others);
 	buffer_release(&scan->record_key);
 	buffer_release(&scan->command);
 	free(scan->match);

@@ -53,10 +53,26 @@ bool redis_seen_add(struct redis_seen *seen, int64_t hash, const void *key, size
 	return true;
 }
 
+int64_t redis_seen_count(const struct redis_seen *seen)
+{
+	return (int64_t)seen->count;
+}
+
+size_t redis_seen_bytes(const struct redis_seen *seen)
+{
+	return seen->room * sizeof(*seen->slots);
+}
+
 void redis_seen_cut(struct redis_seen *seen, int64_t threshold)
 {
+	size_t kept = 0, room = ROOM_FIRST;
+
+	for (size_t i = 0; i < seen->room; i++)
+		kept += seen->slots[i].second && seen->slots[i].hash < threshold;
+	while (room - room / 4 <= kept)
+		room *= 2;
 	if (seen->room)
-		rebuild(seen, seen->room, threshold);
+		rebuild(seen, room, threshold);
 }
 
 void redis_seen_release(struct redis_seen *seen)

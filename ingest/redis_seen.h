@@ -19,6 +19,9 @@ struct redis_seen {
 /* True where the key is new. */
 bool redis_seen_add(struct redis_seen *seen, int64_t hash, const void *key, size_t size);
 
+int64_t redis_seen_count(const struct redis_seen *seen);
+size_t redis_seen_bytes(const struct redis_seen *seen);
+
 /* Forgets the keys with a hash at or above threshold. */
 void redis_seen_cut(struct redis_seen *seen, int64_t threshold);
 

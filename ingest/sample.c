@@ -1,10 +1,13 @@
 /* sample: the sink of samples. Rows are gathered into jobs of thousands, each one block of memory for rows and one for bytes, and inserted by the writer. */
 #include "ingest/sampler.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ingest/sample_rows.h"
+#include "sql/db.h"
 #include "sql/mem.h"
+#include "sql_data.h"
 
 enum { JOB_ROWS = 4096, JOB_BYTES = 1 << 20 };
 
@@ -98,4 +101,77 @@ int sample_add(struct sample_sink *sink, const struct fact_fence *row, struct tr
 	kept->type = keep_text(sink->job, row->type);
 	kept->malformed = keep_text(sink->job, row->malformed);
 	return 0;
+}
+
+/* --- corrections ----------------------------------------------------------------------------------------------------------------------- */
+
+struct correction {
+	const char *sql;
+	int64_t topic_id;
+	struct buffer hashes; /* a JSON array; empty: the statement wants none */
+};
+
+static void correction_free(void *job)
+{
+	struct correction *c = job;
+
+	buffer_release(&c->hashes);
+	free(c);
+}
+
+static int correction_apply(struct writer *writer, void *job, struct trouble *t)
+{
+	const struct correction *c = job;
+	sqlite3_stmt *stmt = writer_statement(writer, c->sql, t);
+
+	if (!stmt)
+		return -1;
+	sqlite3_bind_int64(stmt, 1, c->topic_id);
+	if (c->hashes.size)
+		sqlite3_bind_text64(stmt, 2, (const char *)c->hashes.data, c->hashes.size, SQLITE_STATIC, SQLITE_UTF8);
+	return db_run(stmt, t);
+}
+
+static int correct(struct sample_sink *sink, struct correction *c, struct trouble *t)
+{
+	if (writer_push(sink->writer, correction_apply, correction_free, c, sizeof(*c) + c->hashes.size) == 0)
+		return 0;
+	return trouble_set(t, "the index cannot be written");
+}
+
+static struct correction *correction_new(const char *sql, int64_t topic_id)
+{
+	struct correction *c = xalloc(sizeof(*c));
+
+	c->sql = sql;
+	c->topic_id = topic_id;
+	return c;
+}
+
+int sample_mark_recent(struct sample_sink *sink, int64_t topic_id, struct keyset *keys, struct trouble *t)
+{
+	struct correction *c = correction_new(sql_queries_fence_recent, topic_id);
+	struct keyset_entry *entry;
+
+	for (size_t at = 0; (entry = keyset_next(keys, &at)) != NULL;) {
+		char text[32];
+		int size;
+
+		if (!entry->seen || !(entry->strata & (uint8_t)~entry->written & STRATUM_RECENT))
+			continue;
+		entry->written |= STRATUM_RECENT;
+		size = snprintf(text, sizeof(text), "%c%lld", c->hashes.size ? ',' : '[', (long long)entry->hash);
+		buffer_add(&c->hashes, text, (size_t)size);
+	}
+	if (!c->hashes.size) {
+		correction_free(c);
+		return 0;
+	}
+	buffer_add(&c->hashes, "]", 1);
+	return correct(sink, c, t);
+}
+
+int sample_forget_field_ttls(struct sample_sink *sink, int64_t topic_id, struct trouble *t)
+{
+	return correct(sink, correction_new(sql_queries_fence_field_ttl, topic_id), t);
 }

@@ -24,7 +24,7 @@ struct sampler;
 int sampler_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms, struct sampler **sampler, struct trouble *t);
 void sampler_close(struct sampler *sampler);
 
-/* INFO into redis_server and redis_info, through the writer. */
+/* INFO into redis_server and redis_info, through the writer; a server that the run has already looked at stays as it was seen first. */
 int sampler_info(struct sampler *sampler, struct writer *writer, struct trouble *t);
 
 /* Keys in the database in use, as sampler_info read it; UNKNOWN before. */
@@ -41,10 +41,11 @@ int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct 
 		   int32_t partitions, struct trouble *t);
 
 struct sample_counts {
-	int64_t scanned;      /* Redis keys that the scan showed under the template (distinct) */
+	int64_t scanned;      /* Redis keys that the scan showed under the template; SCAN may show one twice, which is noticed inside the sample */
 	int64_t unparsed;     /* of those, not parsing back to a record key */
 	int64_t taken;        /* of those, in the sample */
 	int64_t asked;        /* keys asked for directly */
+	int64_t nameless;     /* record keys that have no Redis key of their own: not of the format, or another template's. They get no row */
 	bool scan_complete;
 	struct trouble scan_trouble; /* why not */
 };
@@ -66,11 +67,19 @@ struct sample_subject {
 	const struct key_template *const *rivals; /* claims of which neither topic nor format is known; NULL-ended; may be NULL */
 };
 
-/* SCAN with MATCH, HMGET and PTTL pipelined; keys with hash < T into the sink, and marked as seen in the key set. */
+/*
+ * SCAN with MATCH, HMGET and PTTL pipelined; keys with hash < T into the sink, and marked as seen in the key set. Where Redis has more keys without a
+ * record than the sample may have keys, T halves during the scan, and rows already written above it are outside the sample.
+ * 0, also where the scan could not finish: then scan_complete is false, scan_trouble says why, and what was seen stays. -1 where the index cannot
+ * be written.
+ */
 int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys,
 		 struct sample_counts *counts, struct trouble *t);
 
-/* Asks for every key of the set that was neither seen nor asked for yet (both strata); absent ones are rows too. */
+/*
+ * Asks for every key of the set that was neither seen nor asked for yet (both strata); absent ones are rows too. Keys that became recent after their
+ * row was written are put into that stratum. 0; -1 where the server or the index failed: keys without an answer can be asked for again.
+ */
 int sampler_ask(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys,
 		struct sample_counts *counts, struct trouble *t);
 

@@ -32,6 +32,9 @@ struct sampler {
 	char *replica_words;      /* of sampler_catch_up */
 };
 
+/* What INFO keyspace says of the database in use, into the sampler; who may not ask leaves it unknown. 0 or -1. */
+int sampler_look_at_keyspace(struct sampler *sampler, struct trouble *t);
+
 /* All of INFO; forgets the replies before. The bytes live until the next redis_conn_forget. 0 or -1. */
 int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble *t);
 
@@ -55,5 +58,11 @@ int sample_add(struct sample_sink *sink, const struct fact_fence *row, struct tr
 
 /* Hands over what is left. 0 or -1. */
 int sample_flush(struct sample_sink *sink, struct trouble *t);
+
+/* After a flush: rows of keys that have become recent since they were written join that stratum. 0 or -1. */
+int sample_mark_recent(struct sample_sink *sink, int64_t topic_id, struct keyset *keys, struct trouble *t);
+
+/* After a flush: rows of the topic that say that no field has a time to live say that it is not known. 0 or -1. */
+int sample_forget_field_ttls(struct sample_sink *sink, int64_t topic_id, struct trouble *t);
 
 #endif

@@ -7,7 +7,7 @@
  * "r" where recent ("-": none). Steps, in order:
  *
  *     info  epochs=N  scan  ask  formats  catch-up=MS  pause (until a line comes from stdin)  add=KEYS (more record keys)
- *     limit=N  memory=BYTES  timeout=MS  rate=N  only-recent       (before the first of the others)
+ *     limit=N  memory=BYTES  timeout=MS  rate=N  only-recent  rival=TEMPLATE       (before the first of the others)
  *
  * Prints one JSON object with the counts. Exit 1 with the trouble on stderr where a step fails.
  */
@@ -38,6 +38,7 @@ struct tool {
 	bool only_recent;
 	int64_t tried, hits[KEY_FORMAT_COUNT];
 	const char *replica;
+	struct sample_rival rival;
 };
 
 static atomic_int stop;
@@ -120,6 +121,8 @@ static bool option(struct tool *tool, const char *step)
 		tool->timeout_ms = number;
 	else if (!strncmp(step, "rate=", 5))
 		tool->config->pipelines[0].redis.rate = number;
+	else if (!strncmp(step, "rival=", 6))
+		tool->rival = (struct sample_rival){ template_new(value + 1, NULL), KEY_FORMAT_RAW, "customers" };
 	else if (!strcmp(step, "only-recent"))
 		tool->only_recent = true;
 	else
@@ -172,8 +175,8 @@ static void print_counts(const struct tool *tool)
 {
 	const struct sample_counts *c = &tool->counts;
 
-	printf("{\"scanned\": %" PRId64 ", \"unparsed\": %" PRId64 ", \"taken\": %" PRId64 ", \"asked\": %" PRId64 ", \"scan_complete\": %s",
-	       c->scanned, c->unparsed, c->taken, c->asked, c->scan_complete ? "true" : "false");
+	printf("{\"scanned\": %" PRId64 ", \"unparsed\": %" PRId64 ", \"taken\": %" PRId64 ", \"asked\": %" PRId64 ", \"nameless\": %" PRId64 ", \"scan_complete\": %s",
+	       c->scanned, c->unparsed, c->taken, c->asked, c->nameless, c->scan_complete ? "true" : "false");
 	printf(", \"main_threshold\": %" PRId64 ", \"recent_threshold\": %" PRId64 ", \"main\": %" PRId64 ", \"recent\": %" PRId64,
 	       keyset_main_threshold(tool->keys), keyset_recent_threshold(tool->keys), keyset_main_count(tool->keys),
 	       keyset_recent_count(tool->keys));
@@ -192,6 +195,8 @@ static int work(struct tool *tool, char **arguments, struct trouble *t)
 
 	while (*step && option(tool, *step))
 		step++;
+	tool->subject.claims = &tool->rival;
+	tool->subject.claim_count = tool->rival.key != NULL;
 	result = begin(tool, arguments[0], t);
 	for (; result == 0 && *step; step++)
 		result = take_step(tool, *step, t);
@@ -208,6 +213,7 @@ static int finish(struct tool *tool, int result, struct trouble *t)
 		fprintf(stderr, "sample_tool: %s\n", t->text);
 	sampler_close(tool->sampler);
 	keyset_free(tool->keys);
+	template_free((struct key_template *)tool->rival.key);
 	return result < 0 ? 1 : 0;
 }
 
@@ -245,5 +251,6 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	signal(SIGTERM, on_signal);
+	signal(SIGPIPE, SIG_IGN);
 	return run_tool(&tool, argv);
 }
