@@ -6,6 +6,7 @@
 #include "analyzer/fold_state.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
@@ -117,7 +118,7 @@ static int load_fences(struct fold *f, struct trouble *t)
 	db_bind_int(rows, 1, f->topic->topic_id);
 	db_bind_int(rows, 2, f->topic->threshold);
 	db_bind_int(rows, 3, f->topic->recent_threshold);
-	while ((more = db_step(rows, t)) > 0)
+	while ((more = FAULT(FOLD_FENCES) ? db_trouble(f->db, t, "read") : db_step(rows, t)) > 0)
 		load_fence(f, rows);
 	sqlite3_finalize(rows);
 	make_filter(f);

@@ -4,6 +4,7 @@
  */
 #include "analyzer/fold_state.h"
 
+#include "sql/faultpoint.h"
 #include "sql/keyhash.h"
 #include "sql/partitioner.h"
 
@@ -60,7 +61,7 @@ static uint32_t new_place(struct fold *f, const struct item *item)
 	}
 	index = keytable_add_place(&f->table, entry, &item->key, f->part->partition);
 	keytable_place(&f->table, index)->legal = item->ordinal;
-	f->too_large = keytable_bytes(&f->table) > f->budget;
+	f->too_large = FAULT(FOLD_FULL) || keytable_bytes(&f->table) > f->budget;
 	return index;
 }
 
@@ -314,6 +315,8 @@ int fold_stream(struct fold *f, struct trouble *t)
 	while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
 		if (run_stopped(f->run))
 			return trouble_set(t, "stopped");
+		if (FAULT(FOLD_STREAM))
+			return trouble_set(t, "partition %d cannot be read", f->part->partition);
 		take_part(f, &part);
 		if (f->too_large)
 			return 0;

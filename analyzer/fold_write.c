@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql/partitioner.h"
 #include "sql/verdict.h"
@@ -96,7 +97,7 @@ static int write_key_state(struct fold *f, const struct key_place *place, struct
 	add_int(&row, place->last_offset);
 	add_int(&row, place->first_ms);
 	add_int(&row, place->last_ms);
-	return db_run(row.stmt, t);
+	return FAULT(FOLD_KEY) ? db_trouble(f->db, t, "write") : db_run(row.stmt, t);
 }
 
 static int write_key_states(struct fold *f, struct trouble *t)
@@ -307,7 +308,7 @@ static int write_fence_state(struct fold *f, uint32_t index, struct trouble *t)
 	add_home(&row, whole.home);
 	add_older(&row, &whole);
 	add_value(&row, f, index);
-	return db_run(row.stmt, t);
+	return FAULT(FOLD_FENCE) ? db_trouble(f->db, t, "write") : db_run(row.stmt, t);
 }
 
 static int write_fence_states(struct fold *f, struct trouble *t)

@@ -2,6 +2,7 @@
 #include "analyzer/script.h"
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 
 int script_run(sqlite3 *db, const char *sql, int64_t id, struct trouble *t)
 {
@@ -9,7 +10,7 @@ int script_run(sqlite3 *db, const char *sql, int64_t id, struct trouble *t)
 		sqlite3_stmt *stmt = NULL;
 		int result;
 
-		if (sqlite3_prepare_v2(db, sql, -1, &stmt, &sql) != SQLITE_OK)
+		if (FAULT(DB_PREPARE) || sqlite3_prepare_v2(db, sql, -1, &stmt, &sql) != SQLITE_OK)
 			return db_trouble(db, t, "prepare");
 		if (!stmt) /* nothing but space and comments */
 			continue;

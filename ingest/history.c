@@ -9,6 +9,7 @@
 
 #include "sql/chunk.h"
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
@@ -104,7 +105,7 @@ static int add_chunk(struct writer *writer, const struct history_job *job, struc
 	db_bind_int(stmt, 7, job->span.min_ms);
 	db_bind_int(stmt, 8, job->span.max_ms);
 	db_bind_blob(stmt, 9, job->blob.data, job->blob.size);
-	return db_run(stmt, t);
+	return FAULT(CHUNK_WRITE) ? trouble_set(t, "a chunk cannot be inserted") : db_run(stmt, t);
 }
 
 static int add_hole(struct writer *writer, const struct history_job *job, struct trouble *t)

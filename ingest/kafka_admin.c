@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ingest/kafka_client.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 enum { ADMIN_MS = 4000, COORDINATOR_MS = 10000 };
@@ -56,7 +57,7 @@ static bool admin_answers(struct kafka_client *client, struct trouble *t)
 {
 	struct kafka_source *source = client->source;
 
-	if (!source->admin_silent && rd_kafka_controllerid(client->rk, 500) < 0)
+	if (!source->admin_silent && (FAULT(KAFKA_ADMIN) || rd_kafka_controllerid(client->rk, 500) < 0))
 		source->admin_silent = true;
 	if (source->admin_silent)
 		trouble_set(t, "the brokers do not answer admin requests");
@@ -80,7 +81,7 @@ static rd_kafka_event_t *describe_configs(struct kafka_client *client, rd_kafka_
 	if (event) {
 		answers = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
 		*resource = count == 1 ? answers[0] : NULL;
-		if (count != 1 || rd_kafka_ConfigResource_error(*resource)) {
+		if (FAULT(KAFKA_CONFIG) || count != 1 || rd_kafka_ConfigResource_error(*resource)) {
 			trouble_set(t, "%s", count != 1 ? "no answer" : rd_kafka_err2str(rd_kafka_ConfigResource_error(*resource)));
 			rd_kafka_event_destroy(event);
 			event = NULL;
@@ -185,7 +186,9 @@ int kafka_group(struct source *base, const char *group, struct group_look *look,
 	look->at_us = run_now_us(source->run);
 	if (event) {
 		answers = rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event), &count);
-		if (count != 1 || rd_kafka_ConsumerGroupDescription_error(answers[0])) {
+		if (FAULT(KAFKA_GROUP)) {
+			trouble_set(&look->trouble, "%s", rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+		} else if (count != 1 || rd_kafka_ConsumerGroupDescription_error(answers[0])) {
 			trouble_set(&look->trouble, "%s",
 				    count != 1 ? "no answer" : rd_kafka_error_string(rd_kafka_ConsumerGroupDescription_error(answers[0])));
 		} else {
@@ -215,7 +218,7 @@ static void take_commits(const rd_kafka_topic_partition_list_t *list, const char
 			rd_kafka_topic_partition_list_find((rd_kafka_topic_partition_list_t *)list, queries[i].topic, queries[i].partition);
 
 		queries[i].at_us = now;
-		if (!answer)
+		if (FAULT(KAFKA_COMMIT) || !answer)
 			trouble_set(&queries[i].trouble, "group %s: no answer for %s/%d", group, queries[i].topic, queries[i].partition);
 		else if (answer->err)
 			trouble_set(&queries[i].trouble, "group %s: %s/%d: %s", group, queries[i].topic, queries[i].partition,
@@ -247,7 +250,9 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 	if (event) {
 		groups = rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
 		error = n == 1 ? rd_kafka_group_result_error(groups[0]) : NULL;
-		if (n == 1 && !error) {
+		if (FAULT(KAFKA_COMMITS)) {
+			result = trouble_set(t, "%s", rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+		} else if (n == 1 && !error) {
 			take_commits(rd_kafka_group_result_partitions(groups[0]), group, run_now_us(client->source->run), queries, count);
 			result = 1;
 		} else {

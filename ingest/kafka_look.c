@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ingest/kafka_client.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 enum { LEADER_MS = 5000 }; /* one question to one leader, before the others have their turn */
@@ -114,7 +115,8 @@ static int64_t timestamp_of(enum offset_kind kind, const struct offset_query *qu
 }
 
 /* What the list says, into the queries that wait for it. A partition that may do better later goes on waiting. */
-static void take_answers(struct kafka_client *client, const rd_kafka_topic_partition_list_t *list, struct offset_query **asked)
+static void take_answers(struct kafka_client *client, enum offset_kind kind, const rd_kafka_topic_partition_list_t *list,
+			 struct offset_query **asked)
 {
 	int64_t now = run_now_us(client->source->run);
 
@@ -123,9 +125,12 @@ static void take_answers(struct kafka_client *client, const rd_kafka_topic_parti
 		struct offset_query *query = asked[i];
 
 		query->trouble.text[0] = '\0';
-		if (answer->err) {
+		if (answer->err || FAULT(KAFKA_OFFSET)) {
 			trouble_set(&query->trouble, "%s/%d: %s", query->topic, query->partition,
 				    kafka_client_words(client, answer->err));
+		} else if (answer->offset < 0 && !(kind == OFFSET_AT_TIME && answer->offset == RD_KAFKA_OFFSET_END)) {
+			trouble_set(&query->trouble, "%s/%d: answered with offset %lld", query->topic, query->partition,
+				    (long long)answer->offset);
 		} else {
 			query->offset = answer->offset;
 			query->at_us = now;
@@ -142,14 +147,14 @@ static bool ask_leader(struct kafka_client *client, enum offset_kind kind, struc
 
 	for (size_t i = 0; i < count; i++)
 		rd_kafka_topic_partition_list_add(list, asked[i]->topic, asked[i]->partition)->offset = timestamp_of(kind, asked[i]);
-	err = rd_kafka_offsets_for_times(client->rk, list, LEADER_MS);
+	err = FAULT(KAFKA_OFFSETS) ? RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED : rd_kafka_offsets_for_times(client->rk, list, LEADER_MS);
 	if (err) {
 		for (size_t i = 0; i < count; i++)
 			trouble_set(&asked[i]->trouble, "%s/%d: %s", asked[i]->topic, asked[i]->partition,
 				    kafka_client_words(client, err));
 		settled = !kafka_err_passes(err);
 	} else {
-		take_answers(client, list, asked);
+		take_answers(client, kind, list, asked);
 		for (int i = 0; i < list->cnt; i++)
 			settled = settled && !kafka_err_passes(list->elems[i].err);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 enum {
@@ -83,7 +84,8 @@ static void on_event(struct reader *r, struct stretch *s, const rd_kafka_message
 {
 	switch (message->err) {
 	case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-		advance(r, s, message->offset);
+		if (!FAULT(KAFKA_EOF))
+			advance(r, s, message->offset);
 		break;
 	case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
 		s->out_of_range = r->ended = true; /* looked at after this serve */
@@ -111,6 +113,10 @@ static void on_message(rd_kafka_message_t *message, void *opaque)
 		return;
 	if (message->err) {
 		on_event(r, s, message);
+		return;
+	}
+	if (FAULT(KAFKA_MESSAGE)) {
+		fail(r, s, rd_kafka_err2str(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
 		return;
 	}
 	r->got = true;
@@ -158,7 +164,7 @@ static void place(struct reader_topic *topic, struct stretch *s)
 
 static void consume(struct reader *r, struct stretch *s)
 {
-	if (rd_kafka_consume_start_queue(s->rkt, s->partition, s->next, r->client->queue) < 0)
+	if (FAULT(KAFKA_CONSUME) || rd_kafka_consume_start_queue(s->rkt, s->partition, s->next, r->client->queue) < 0)
 		fail(r, s, rd_kafka_err2str(rd_kafka_last_error()));
 	else
 		s->started = true;
@@ -236,7 +242,8 @@ static void sweep(struct reader *r)
 static bool watermarks(struct reader *r, struct stretch *s, int64_t *low, int64_t *high)
 {
 	rd_kafka_resp_err_t err =
-		rd_kafka_query_watermark_offsets(r->client->rk, s->topic, s->partition, low, high, QUERY_MS);
+		FAULT(KAFKA_WATERMARKS) ? RD_KAFKA_RESP_ERR__TRANSPORT
+					: rd_kafka_query_watermark_offsets(r->client->rk, s->topic, s->partition, low, high, QUERY_MS);
 
 	if (err)
 		s->error = err;
@@ -276,7 +283,7 @@ static void look_for_end(struct reader *r, struct stretch *s)
 	int64_t low, high, now = run_tick_us(r->run);
 
 	rd_kafka_topic_partition_list_add(list, s->topic, s->partition);
-	if (rd_kafka_position(r->client->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[0].offset > s->next)
+	if (!FAULT(KAFKA_POSITION) && rd_kafka_position(r->client->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[0].offset > s->next)
 		advance(r, s, list->elems[0].offset);
 	rd_kafka_topic_partition_list_destroy(list);
 	if (s->over || s->next > s->seen_next || !watermarks(r, s, &low, &high))

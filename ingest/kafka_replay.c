@@ -4,6 +4,7 @@
 
 #include "ingest/history.h"
 #include "ingest/kafka_reader.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 /* The record of a message. Its bytes belong to the message. */
@@ -80,7 +81,7 @@ static enum take replay_take(void *context, struct stretch *stretch, const rd_ka
 	struct replay_thread *thread = context;
 	struct raw_record raw = raw_of(message, thread->context->parts[stretch->index].header);
 
-	if (history_add(thread->sink, stretch->index, &raw, &stretch->trouble) < 0)
+	if (FAULT(REPLAY_STOP) || history_add(thread->sink, stretch->index, &raw, &stretch->trouble) < 0)
 		return writer_failed(stretch);
 	return TAKE_MORE;
 }
@@ -190,6 +191,10 @@ static void reread_over(void *opaque, struct stretch *stretch)
 	struct reread_context *context = opaque;
 	struct reread_window *window = &context->windows[stretch->index];
 
+	if (FAULT(REREAD)) {
+		stretch->covered = false;
+		trouble_set(&stretch->trouble, "%s/%d: cannot be read again", stretch->topic, stretch->partition);
+	}
 	window->covered = stretch->covered;
 	window->trouble = stretch->trouble;
 	if (stretch->beyond)
@@ -257,6 +262,10 @@ static void probe_over(void *opaque, struct stretch *stretch)
 {
 	struct probe *probe = &((struct probe *)opaque)[stretch->index];
 
+	if (FAULT(PROBE)) {
+		probe->found = false;
+		trouble_set(&stretch->trouble, "%s/%d: no answer", stretch->topic, stretch->partition);
+	}
 	probe->trouble = stretch->trouble;
 }
 

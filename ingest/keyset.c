@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/faultpoint.h"
 #include "sql/keyhash.h"
 #include "sql/mem.h"
 
@@ -289,7 +290,7 @@ void keyset_put(struct keyset *keys, int64_t hash, const void *key, uint32_t siz
 
 	if (!e) {
 		while (strata_of(keys, hash, recent) &&
-		       (bytes_with(keys, size) > keys->memory || keys->count >= UINT32_MAX - 1) && (s = larger(keys)))
+		       (FAULT(KEYSET_FULL) || bytes_with(keys, size) > keys->memory || keys->count >= UINT32_MAX - 1) && (s = larger(keys)))
 			halve(keys, s);
 		if (!strata_of(keys, hash, recent))
 			return;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "ingest/redis_link.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 enum { POLL_MS = 100, RETRY_FIRST_US = 50000, RETRY_MOST_US = 1000000 };
@@ -160,7 +161,7 @@ static int next_reply(struct redis_conn *conn, redisReply **reply, struct troubl
 
 int redis_conn_receive(struct redis_conn *conn, redisReply **reply, struct trouble *t)
 {
-	int got = next_reply(conn, reply, t);
+	int got = FAULT(REDIS_DROP) && conn->link ? lose(conn, t, "reset by peer") : next_reply(conn, reply, t);
 	struct reply_origin origin = redis_conn_origin(conn, "server");
 
 	if (got <= 0)
@@ -318,6 +319,11 @@ static enum link_result connect_once(struct redis_conn *conn, struct trouble *t)
 {
 	enum link_result result = redis_link_open(conn->redis, conn->timeout_us, &conn->link, t);
 
+	if (FAULT(REDIS_CONNECT) && result == LINK_UP) {
+		redis_conn_drop(conn);
+		trouble_set(t, "cannot connect");
+		return LINK_UNREACHABLE;
+	}
 	if (result != LINK_UP)
 		return result;
 	reply_arena_attach(conn->arena, conn->link->reader);

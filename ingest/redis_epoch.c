@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/fencefield.h"
 #include "sql/mem.h"
 
@@ -45,6 +46,8 @@ static int read_epoch(struct sampler *s, const redisReply *reply, struct fact_ep
 	row->read_us = run_now_us(s->run);
 	row->present = reply->type != REDIS_REPLY_NIL;
 	row->value = UNKNOWN;
+	if (FAULT(REDIS_EPOCH))
+		return trouble_set(t, "GET: refused");
 	if (reply_fault(reply) == REDIS_FAULT_WRONG_TYPE) {
 		row->malformed = "not a string";
 		return 0;
@@ -138,6 +141,8 @@ static int count_hit(struct sampler *s, const redisReply *reply, int64_t *hits, 
 {
 	struct reply_origin origin = redis_conn_origin(s->conn, "EXISTS");
 
+	if (FAULT(REDIS_EXISTS))
+		return trouble_set(t, "EXISTS: refused");
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
 	*hits += reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "sql/faultpoint.h"
 #include "sql/fencefield.h"
 #include "sql/slot.h"
 
@@ -19,6 +20,10 @@ static int check_faults(struct look *look, const struct row_replies *r, struct t
 		{ reply_fault(r->fields) == REDIS_FAULT_WRONG_TYPE ? NULL : r->fields, "HMGET" }, { r->ttl, "PTTL" }, { r->type, "TYPE" },
 	};
 
+	if (FAULT(REDIS_HMGET))
+		return trouble_set(t, "HMGET: refused");
+	if (FAULT(REDIS_PTTL))
+		return trouble_set(t, "PTTL: refused");
 	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
 		struct reply_origin origin = redis_conn_origin(conn, replies[i].command);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql/run.h"
 
@@ -178,5 +179,5 @@ int sample_rows_insert(struct writer *writer, const struct sample_rows *rows, st
 	if (!stmt)
 		return -1;
 	sqlite3_bind_pointer(stmt, 1, (void *)rows, POINTER_TYPE, NULL); /* only read */
-	return db_run(stmt, t);
+	return FAULT(SAMPLE_WRITE) ? trouble_set(t, "samples cannot be inserted") : db_run(stmt, t);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
@@ -132,7 +133,7 @@ static int find_next(struct chunk_scan *scan, struct trouble *t)
 	db_bind_int(scan->next, 5, scan->end);
 	sqlite3_bind_int64(scan->next, 6, scan->start_ms); /* INT64_MIN is a time here */
 	sqlite3_bind_int64(scan->next, 7, scan->end_ms);
-	more = db_step(scan->next, t);
+	more = FAULT(CHUNK_SCAN) ? db_trouble(scan->db, t, "read") : db_step(scan->next, t);
 	if (more > 0 && show(scan, t) < 0)
 		more = -1;
 	sqlite3_reset(scan->next);

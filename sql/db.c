@@ -1,6 +1,7 @@
 /* db: SQLite with three-valued steps. */
 #include "sql/db.h"
 
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql/run.h"
 
@@ -16,14 +17,14 @@ int db_trouble(sqlite3 *db, struct trouble *t, const char *doing)
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, struct trouble *t)
 {
 	*stmt = NULL;
-	if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) == SQLITE_OK)
+	if (!FAULT(DB_PREPARE) && sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) == SQLITE_OK)
 		return 0;
 	return db_trouble(db, t, "prepare");
 }
 
 int db_step(sqlite3_stmt *stmt, struct trouble *t)
 {
-	int rc = sqlite3_step(stmt);
+	int rc = FAULT(DB_STEP) ? SQLITE_IOERR : sqlite3_step(stmt);
 	int result = 0;
 
 	if (rc == SQLITE_ROW)
@@ -46,7 +47,7 @@ int db_run(sqlite3_stmt *stmt, struct trouble *t)
 
 int db_script(sqlite3 *db, const char *sql, struct trouble *t)
 {
-	if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+	if (!FAULT(DB_SCRIPT) && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
 	return db_trouble(db, t, "run script");
 }
@@ -110,7 +111,7 @@ int db_begin(sqlite3 *db, struct trouble *t)
 
 int db_commit(sqlite3 *db, struct trouble *t)
 {
-	return db_script(db, "COMMIT", t);
+	return FAULT(DB_COMMIT) ? db_trouble(db, t, "commit") : db_script(db, "COMMIT", t);
 }
 
 void db_rollback(sqlite3 *db)

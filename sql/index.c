@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/functions.h"
 #include "sql/mem.h"
 #include "sql/record.h"
@@ -66,7 +67,7 @@ static enum index_open wait_for_lock(const struct run *run, const char *path, in
 	int64_t begun = run_tick_us(run);
 	bool told = false;
 
-	while (flock(lock, LOCK_EX | LOCK_NB) < 0) {
+	while (FAULT(INDEX_LOCK) || flock(lock, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return INDEX_TROUBLE;
 		if (run_stopped(run) || run_tick_us(run) - begun >= wait_ms * 1000)

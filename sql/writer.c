@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 enum {
@@ -137,6 +138,8 @@ static int commit(struct writer *w, struct trouble *t)
 {
 	if (!w->open)
 		return 0;
+	if (FAULT(WRITER_COMMIT))
+		return db_trouble(w->db, t, "commit");
 	if (db_commit(w->db, t) < 0)
 		return -1;
 	w->open = false;
@@ -147,6 +150,8 @@ static int apply(struct writer *w, struct entry *entry, struct trouble *t)
 {
 	if (begin(w, t) < 0 || entry->apply(w, entry->job, t) < 0)
 		return -1;
+	if (FAULT(WRITER_JOB))
+		return db_trouble(w->db, t, "write");
 	w->jobs++;
 	w->bytes += entry->bytes;
 	if (w->jobs < COMMIT_JOBS && w->bytes < COMMIT_BYTES && run_tick_us(w->run) - w->begun_us < COMMIT_US)
