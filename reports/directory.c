@@ -13,6 +13,7 @@
 
 #include "reports/outfile.h"
 #include "reports/rows.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 /* One of ours, or what a killed outfile left of it. */
@@ -206,7 +207,7 @@ static int swap(struct directory *d, struct trouble *t)
 		return 0;
 	if (d->exists && (errno == EINVAL || errno == ENOSYS))
 		return swap_slowly(d, t);
-	if (!d->exists && rename(d->temporary, d->path) == 0)
+	if (!d->exists && !FAULT(REPORT_SWAP) && rename(d->temporary, d->path) == 0)
 		return 0;
 	return trouble_set(t, "rename %s to %s: %s", d->temporary, d->path, strerror(errno));
 }

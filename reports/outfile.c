@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 
 /* The level is part of the format: the same bytes for the same findings (and the same libzstd). */
@@ -45,7 +46,7 @@ static void put_file(struct outfile *out, const uint8_t *bytes, size_t size)
 		fail(out, "SHA-256", "failed");
 	out->bytes += (int64_t)size;
 	while (size && !out->trouble.text[0]) {
-		ssize_t wrote = write(out->fd, bytes, size);
+		ssize_t wrote = FAULT(REPORT_WRITE) ? (errno = ENOSPC, -1) : write(out->fd, bytes, size);
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
@@ -68,7 +69,7 @@ static void compress(struct outfile *out, bool end)
 		ZSTD_outBuffer to = { out->out, sizeof(out->out), 0 };
 
 		left = ZSTD_compressStream2(out->zstd, &to, &in, end ? ZSTD_e_end : ZSTD_e_continue);
-		if (ZSTD_isError(left)) {
+		if ((end && FAULT(REPORT_ZSTD)) || ZSTD_isError(left)) {
 			fail(out, "zstd", ZSTD_getErrorName(left));
 			return;
 		}
@@ -175,12 +176,12 @@ static void flush_and_name(struct outfile *out)
 {
 	if (out->trouble.text[0])
 		return;
-	if (fsync(out->fd) < 0)
+	if (FAULT(REPORT_FSYNC) || fsync(out->fd) < 0)
 		fail(out, "fsync", strerror(errno));
-	if (close(out->fd) < 0)
+	if (close(out->fd) < 0 || FAULT(REPORT_CLOSE))
 		fail(out, "close", strerror(errno));
 	out->fd = -1;
-	if (!out->trouble.text[0] && rename(out->temporary, out->path) < 0)
+	if (!out->trouble.text[0] && (FAULT(REPORT_RENAME) || rename(out->temporary, out->path) < 0))
 		fail(out, "rename", strerror(errno));
 	if (out->trouble.text[0])
 		unlink(out->temporary);
@@ -267,7 +268,7 @@ int outfile_sync_directory(const char *path, struct trouble *t)
 
 	if (fd < 0)
 		return trouble_set(t, "open directory %s: %s", path, strerror(errno));
-	if (fsync(fd) < 0)
+	if (FAULT(REPORT_SYNC) || fsync(fd) < 0)
 		result = trouble_set(t, "fsync directory %s: %s", path, strerror(errno));
 	close(fd);
 	return result;

@@ -7,6 +7,7 @@
 
 #include "reports/words.h"
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/keytext.h"
 #include "sql/mem.h"
 #include "sql/run.h"
@@ -136,7 +137,7 @@ json_t *rows_list(sqlite3 *db, const char *sql, const struct row_keys *keys, str
 		json_decref(list);
 		return NULL;
 	}
-	while ((more = db_step(stmt, t)) > 0)
+	while ((more = FAULT(REPORT_ROW) ? db_trouble(db, t, "read") : db_step(stmt, t)) > 0)
 		json_add(list, rows_object(stmt, sqlite3_column_count(stmt)));
 	sqlite3_finalize(stmt);
 	if (more < 0) {

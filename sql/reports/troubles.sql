@@ -42,7 +42,8 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 			WHERE told.stage = 'sample' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
 	UNION ALL
 	SELECT 6, pipeline.pipeline_id, 'sample', pipeline.name, NULL, NULL,
-		'no record key exists under its key template' || coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')
+		'no record key exists under its key template'
+			|| coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')
 	FROM pipeline
 	WHERE pipeline.run_id = :run AND pipeline.mapping = 'broken'
 		AND NOT EXISTS (SELECT 1 FROM told WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name)
