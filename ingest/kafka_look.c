@@ -22,6 +22,8 @@ int kafka_partitions(struct kafka_client *client, const char *topic, int32_t *pa
 	const struct rd_kafka_metadata_topic *found;
 	rd_kafka_resp_err_t err;
 
+	if (FAULT(KAFKA_METADATA))
+		return trouble_set(t, "kafka: metadata: no answer");
 	if (kafka_metadata(client, topic, &metadata, t) < 0)
 		return -1;
 	found = find_topic(metadata, topic);

@@ -32,6 +32,10 @@ static size_t read_clients(struct kafka_source *source, enum isolation isolation
 	size_t count = 0;
 
 	while (count < (size_t)source->handles && count < stretches) {
+		if (FAULT(KAFKA_CLIENT)) {
+			trouble_set(t, "kafka: no handle");
+			return 0;
+		}
 		clients[count] = kafka_read_client(source, isolation, (int)count, t);
 		if (!clients[count])
 			return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/keytext.h"
 #include "sql/mem.h"
 #include "sql_data.h"
@@ -102,6 +103,8 @@ int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble
 	redis_conn_forget(conn);
 	if (redis_conn_ask(conn, 2, (struct bytes[]){ BYTES("INFO"), BYTES("all") }, &reply, t) < 0)
 		return -1;
+	if (FAULT(REDIS_INFO))
+		return trouble_set(t, "INFO: refused");
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
 	*info = reply_bytes(reply);

@@ -12,6 +12,7 @@
 
 #include "ingest/redis_look.h"
 #include "ingest/redis_seen.h"
+#include "sql/faultpoint.h"
 
 enum { OTHERS_SHARE = 4 }; /* of --memory, the part that keys without a record may take */
 
@@ -114,6 +115,8 @@ static int take_page(struct scan *scan, const redisReply *reply, struct look_bat
 	struct reply_origin origin = redis_conn_origin(scan->look.sampler->conn, "SCAN");
 	const redisReply *keys;
 
+	if (FAULT(REDIS_SCAN))
+		return trouble_set(t, "SCAN: refused");
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || !reply_is_text(reply->element[0]) ||
