@@ -184,7 +184,7 @@ void redis_conn_forget(struct redis_conn *conn)
 
 struct bytes redis_info_value(struct bytes info, const char *name)
 {
-	const char *line = info.at, *end = line + info.size;
+	const char *line = info.at, *end = info.at ? line + info.size : line;
 	size_t length = strlen(name);
 
 	while (line < end) {
