@@ -595,8 +595,14 @@ static int arm_faults(struct trouble *t)
 static int count_faults(struct console *console, int status)
 {
 	struct trouble t = { 0 };
+	bool should;
+	int at = 0;
 
-	return fault_missed(&t) < 0 ? fail(console, EXIT_FAULT_MISSED, &t) : status;
+	while (fault_missed(&at, &should, &t)) {
+		note(console, t.text);
+		status = should ? EXIT_FAULT_MISSED : status;
+	}
+	return status;
 }
 #else
 static int arm_faults(struct trouble *t)

@@ -68,13 +68,17 @@ int fault_arm(const char *words, struct trouble *t)
 	return 0;
 }
 
-int fault_missed(struct trouble *t)
+bool fault_missed(int *at, bool *should, struct trouble *t)
 {
-	for (int i = 0; i < FAULT_POINT_COUNT; i++)
-		if (faults[i].nth != NEVER && !faults[i].may_miss && !atomic_load(&faults[i].fired))
-			return trouble_set(t, "fault %s never fired: it was passed %ld times", words_of[i],
-					   atomic_load(&faults[i].passes));
-	return 0;
+	for (; *at < FAULT_POINT_COUNT; ++*at) {
+		if (faults[*at].nth == NEVER || atomic_load(&faults[*at].fired))
+			continue;
+		*should = !faults[*at].may_miss;
+		trouble_set(t, "fault %s never fired: it was passed %ld times", words_of[*at], atomic_load(&faults[*at].passes));
+		++*at;
+		return true;
+	}
+	return false;
 }
 
 #else

@@ -12,7 +12,7 @@
  *     FENCEPOST_FAULT=db-step:12,kafka-admin?
  *
  * db-step fails at its twelfth pass alone; without a number a fault fires at every pass. A fault with a question mark
- * need not fire.
+ * need not fire, but whether it did is said in any case.
  */
 #ifndef SQL_FAULTPOINT_H
 #define SQL_FAULTPOINT_H
@@ -96,8 +96,8 @@ bool fault_fires(enum fault_point point);
 /* Arms the faults that words names. -1 where words are not understood. Before any thread is started. */
 int fault_arm(const char *words, struct trouble *t);
 
-/* -1 with words where a fault that was armed never fired, else 0. */
-int fault_missed(struct trouble *t);
+/* The armed faults that never fired, one a call: true with words, and whether it should have; false at the end. Begin with *at 0. */
+bool fault_missed(int *at, bool *should, struct trouble *t);
 
 #define FAULT(id) fault_fires(FAULT_##id)
 #else
