@@ -15,35 +15,14 @@ enum { SEEN_BYTES_LEAST = 1 << 18, TABLE_BYTES_LEAST = 1 << 20, FILTER_BITS_LEAS
 /* What a sampled key costs besides its bytes: entry, place, slots, fence_ref, filter, and what sorting takes. */
 enum { KEY_COST = sizeof(struct key_entry) + sizeof(struct key_place) + 48 };
 
-struct sample_size {
-	int64_t main_keys, recent_keys, bytes; /* recent: in the recent stratum alone */
-};
-
-static int read_sample_size(sqlite3 *db, const struct fold_topic *topic, struct sample_size *size, struct trouble *t)
-{
-	sqlite3_stmt *stmt;
-	int more;
-
-	if (db_prepare(db, sql_queries_fold_sample_size, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, topic->topic_id);
-	db_bind_int(stmt, 2, topic->threshold);
-	db_bind_int(stmt, 3, topic->recent_threshold);
-	more = db_step(stmt, t);
-	if (more > 0)
-		*size = (struct sample_size){ sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2) };
-	sqlite3_finalize(stmt);
-	return more < 0 ? -1 : 0;
-}
-
 /* Halves the stratum that has more keys, and writes down what the sample is now. */
-static int halve(struct fold *f, const struct sample_size *size, struct trouble *t)
+static int halve(struct fold *f, struct trouble *t)
 {
 	struct fold_topic *topic = f->topic;
 	sqlite3_stmt *stmt;
 	int result;
 
-	if (size->recent_keys > size->main_keys)
+	if (f->recent_keys * 2 > f->loaded_keys)
 		topic->recent_threshold /= 2;
 	else
 		topic->threshold /= 2;
@@ -66,21 +45,6 @@ static bool keeps_values(const struct fold_topic *topic)
 	return topic->counts || topic->sums || topic->lasts;
 }
 
-/* Halves until what is known of the sample beforehand fits. */
-static int fit_sample(struct fold *f, struct sample_size *size, struct trouble *t)
-{
-	size_t cost = KEY_COST + (keeps_values(f->topic) ? sizeof(struct key_value) : 0);
-
-	for (;;) {
-		if (read_sample_size(f->db, f->topic, size, t) < 0)
-			return -1;
-		if ((size_t)size->bytes + (size_t)(size->main_keys + size->recent_keys) * cost <= f->budget)
-			return 0;
-		if (halve(f, size, t) < 0)
-			return -1;
-	}
-}
-
 static void load_fence(struct fold *f, sqlite3_stmt *row)
 {
 	struct key key = { sqlite3_column_int64(row, 1), sqlite3_column_blob(row, 2), (uint32_t)sqlite3_column_bytes(row, 2) };
@@ -89,6 +53,8 @@ static void load_fence(struct fold *f, sqlite3_stmt *row)
 	struct key_entry *entry = keytable_entry(&f->table, index == NOBODY ? keytable_add(&f->table, &key) : index);
 
 	entry->fence_id = sqlite3_column_int64(row, 0);
+	f->loaded_keys++;
+	f->recent_keys += sqlite3_column_int(row, 5);
 	if (partition < 0 || offset < 0)
 		return;
 	entry->fence_partition = partition > INT32_MAX ? INT32_MAX : (int32_t)partition;
@@ -123,7 +89,7 @@ static int load_fences(struct fold *f, struct trouble *t)
 	sqlite3_finalize(rows);
 	make_filter(f);
 	fence_refs_init(&f->refs, &f->table);
-	return more;
+	return 0;
 }
 
 static unsigned columns(const struct fold_topic *topic)
@@ -183,22 +149,16 @@ static int finish(struct fold *f, struct trouble *t)
 
 static int fold_once(struct fold *f, struct trouble *t)
 {
-	struct sample_size size = { 0 };
-	int result = fit_sample(f, &size, t);
+	int result;
 
-	if (result < 0)
-		return -1;
 	begin(f);
 	result = load_fences(f, t);
-	if (result == 0)
-		result = fold_writer_open(f, t);
-	if (result == 0)
+	if (result == 0 && !f->too_large)
 		result = stream_partitions(f, t);
 	if (result == 0 && !f->too_large)
 		result = finish(f, t);
-	fold_writer_close(f);
 	end(f);
-	return result == 0 && f->too_large ? halve(f, &size, t) : result;
+	return result == 0 && f->too_large ? halve(f, t) : result;
 }
 
 static int64_t records_of(sqlite3 *db, const struct fold_topic *topic)

@@ -53,11 +53,6 @@ struct placement {
 	size_t cells;            /* 0: the partition count is not known */
 };
 
-/* Statements that write one topic's fold. */
-struct fold_writer {
-	sqlite3_stmt *key_state, *fence_state, *partition_state, *placement, *off_home;
-};
-
 struct fold {
 	const struct run *run;
 	sqlite3 *db;
@@ -68,7 +63,6 @@ struct fold {
 	struct rejected rejected;
 	struct fence_refs refs;
 	struct placement placement;
-	struct fold_writer writer;
 	struct chunk_scan *scan;
 	uint64_t *filter;        /* bits by hash: the table may have it */
 	size_t filter_bits;      /* a power of two */
@@ -78,6 +72,7 @@ struct fold {
 	bool too_large;          /* the sample does not fit */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;
+	int64_t loaded_keys, recent_keys; /* samples; those of them that are in the recent stratum alone */
 	int64_t accepted, refused; /* records of sampled keys that the contract applies, and sends to the DLQ */
 	/* The partition at hand. */
 	struct fold_partition *part;
@@ -127,9 +122,6 @@ int fence_elsewhere(struct fold *f, struct trouble *t);
 int rebase_count(struct fold *f, struct trouble *t);
 
 /* --- fold_write.c --- */
-
-int fold_writer_open(struct fold *f, struct trouble *t);
-void fold_writer_close(struct fold *f);
 
 /* Key states, placement and partition state of f->part. 0 or -1. */
 int fold_write_partition(struct fold *f, struct trouble *t);

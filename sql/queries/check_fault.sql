@@ -24,7 +24,8 @@ JOIN pipeline USING (pipeline_id)
 JOIN topic_state USING (topic_id)
 WHERE topic.run_id = ?1 AND topic.role = 'source' AND pipeline.redis IS NOT NULL AND pipeline.mapping <> 'broken';
 
--- Everything that decides about a key, in one row.
+-- Everything that decides about a key, in one row. Here and below, LIMIT -1 under a WHERE keeps SQLite from putting each expression wherever its name
+-- stands, which would decide every claim a dozen times.
 CREATE TEMP VIEW fence_base AS
 SELECT s.topic_id, s.hash, s.key,
 	t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state, t.counted, t.deletes, t.committed_only, t.silent,
@@ -62,7 +63,8 @@ LEFT JOIN partition_state AS home_state ON home_state.topic_id = s.topic_id AND 
 LEFT JOIN partition_state AS older_state ON older_state.topic_id = s.topic_id AND older_state.partition = s.older
 LEFT JOIN horizon AS unproven ON unproven.topic_id = s.topic_id AND unproven.partition = s.unproven
 LEFT JOIN horizon AS standing ON standing.topic_id = s.topic_id AND standing.partition = f.partition
-LEFT JOIN partition_state AS standing_state ON standing_state.topic_id = s.topic_id AND standing_state.partition = f.partition;
+LEFT JOIN partition_state AS standing_state ON standing_state.topic_id = s.topic_id AND standing_state.partition = f.partition
+LIMIT -1;
 
 -- Each claim by itself.
 CREATE TEMP VIEW fence_claim AS
@@ -212,7 +214,9 @@ SELECT topic_id, hash, key, pipeline,
 	WHEN sampled_ms + ttl < newest_ms + retention_ms + lag_ms THEN 'fault'
 	ELSE 'ok'
 	END AS expiring
-FROM fence_base;
+FROM fence_base
+WHERE topic_id IS NOT NULL
+LIMIT -1;
 
 CREATE TEMP VIEW fence_rank AS
 SELECT *,
@@ -230,7 +234,9 @@ SELECT *,
 	WHEN count THEN 11
 	ELSE 12
 	END AS rank
-FROM fence_claim;
+FROM fence_claim
+WHERE topic_id IS NOT NULL
+LIMIT -1;
 
 CREATE TEMP TABLE fence_fault (
 	topic_id INTEGER, hash INTEGER, key BLOB, pipeline TEXT,
@@ -266,7 +272,8 @@ SELECT topic_id, hash, key, pipeline,
 	iif(rank < 11, NULL, count),
 	iif(rank < 12, NULL, rebased),
 	expiring
-FROM fence_rank;
+FROM fence_rank
+WHERE topic_id IS NOT NULL;
 CREATE INDEX temp.fence_fault_fault ON fence_fault (fault) WHERE fault IS NOT NULL;
 
 -- How many keys of which pipeline went which way through all claims.

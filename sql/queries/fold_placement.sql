@@ -1,1 +1,2 @@
-INSERT INTO placement (topic_id, partition, home, legal, records, keys) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO placement (topic_id, partition, home, legal, records, keys) SELECT c0, c1, c2, c3, c4, c5
+FROM bulk
