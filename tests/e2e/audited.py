@@ -110,7 +110,7 @@ class Audited(reference.Pipeline):
         """An audit that must find nothing, not even something to know, and must have looked at everything."""
         audit = self.audit(*options, code=0, **settings)
         assert audit.found() == set(), str(audit)
-        assert (audit.status, audit.complete, audit.err) == ("clean", True, ""), str(audit)
+        assert (audit.status, audit.complete) == ("clean", True), str(audit)
         return audit
 
 
@@ -138,8 +138,8 @@ class Audit:
     def __str__(self):
         lines = [f"exit {self.code}", self.out, self.err]
         if self.reported:
-            lines += [f"{f['check']} {f['partition']}/{f['offset']} {f['key_hex']}: {f['detail']} {f['evidence']}"
-                      for f in self.findings[:60]]
+            lines += [f"{f['check']} {f['partition']}/{f['offset']} {f['key_hex']}: {f['detail']} {f['evidence']}"[:400]
+                      for f in self.findings[:20]]
             lines += [f"{name}: {c.status} {c.examined} {c.unverifiable}" for name, c in self.checks.items()]
         return "\n".join(lines)
 
