@@ -55,7 +55,7 @@ static const char *const fixed[][2] = {
 	{ "allow.auto.create.topics", "false" },
 };
 
-enum { LOG_LINES = 5, LOG_PERIOD_US = 10000000 };
+enum { LOG_LINES = 5, LOG_PERIOD_US = 10000000, LOG_LEVEL_WARNING = 4 };
 
 static const char *why_ignored(const char *name)
 {
@@ -122,7 +122,8 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 	int64_t period = run_tick_us(source->run) / LOG_PERIOD_US;
 	int lines;
 
-	(void)level;
+	if (level > LOG_LEVEL_WARNING && !source->debug)
+		return;
 	if (run_stopped(source->run) || strcmp(facility, "CONFWARN") == 0 || strcmp(facility, "AUTOCREATE") == 0)
 		return; /* AUTOCREATE: a broker before 0.11, or the mock, may create topics that are asked for by name */
 	pthread_mutex_lock(&source->log_lock);
@@ -132,7 +133,7 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 	}
 	lines = source->log_lines++;
 	pthread_mutex_unlock(&source->log_lock);
-	if (lines < LOG_LINES)
+	if (lines < LOG_LINES || source->debug)
 		run_note(source->run, "kafka: %s: %s", facility, text);
 	else if (lines == LOG_LINES)
 		run_note(source->run, "kafka: more of the same is not shown");
@@ -164,9 +165,11 @@ static int configure(struct kafka_client *client, rd_kafka_conf_t *conf, enum is
 	rd_kafka_conf_set_error_cb(conf, on_error);
 	if (set_all(conf, read_defaults, sizeof(read_defaults) / sizeof(read_defaults[0]), t) < 0)
 		return -1;
-	for (size_t i = 0; i < own->count; i++)
+	for (size_t i = 0; i < own->count; i++) {
+		client->source->debug = client->source->debug || strcmp(own->items[i].name, "debug") == 0;
 		if (set(conf, own->items[i].name, own->items[i].value, t) < 0)
 			return -1;
+	}
 	if (use == KAFKA_LOOK && set_all(conf, look_defaults, sizeof(look_defaults) / sizeof(look_defaults[0]), t) < 0)
 		return -1;
 	if (set_all(conf, fixed, sizeof(fixed) / sizeof(fixed[0]), t) < 0)

@@ -49,6 +49,7 @@ struct kafka_source {
 	bool admin_silent;         /* an admin request was not answered: ask no more */
 	bool transaction_max_asked;
 	int64_t transaction_max_ms;
+	bool debug;                /* the property debug is given: all lines of log are shown */
 	pthread_mutex_t log_lock;
 	int64_t log_second;        /* lines of log are limited */
 	int log_lines;

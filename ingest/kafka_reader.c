@@ -336,9 +336,9 @@ static void *read_all(void *argument)
 	for (size_t i = 0; i < r->count; i++)
 		begin(r, r->stretches[i]);
 	sweep(r);
-	checked = run_tick_us(r->run);
+	checked = now = run_tick_us(r->run);
 	while (r->count > 0) {
-		before = run_tick_us(r->run);
+		before = now;
 		r->got = false;
 		rd_kafka_consume_callback_queue(r->client->queue, SERVE_MS, on_message, r);
 		now = run_tick_us(r->run);

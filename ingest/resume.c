@@ -93,6 +93,7 @@ static int begin_part(sqlite3 *db, const struct topic_history *topic, struct top
 	const int64_t values[] = { topic->incarnation_id, part->partition, part->log_start };
 
 	part->first = part->next = part->gap = part->log_start;
+	part->verified = true;
 	return statement_ints(db, sql_queries_partition_begin, values, 3, t);
 }
 

@@ -3,8 +3,9 @@
  *
  *     replay_tool -b SERVERS [-X prop=val] [-n HANDLES] [-t TIMEOUT_MS] [-u] [-N] [-H HEADER] [-e] INDEX TOPIC...
  *
- * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -w wait for a line on stdin before
- * the tail. One JSON object a topic on stdout. Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3: the index.
+ * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -o and -w wait for a line on stdin
+ * before the first replay and before the tail, saying "open" and "bulk". A topic may be a ^regex. One JSON object a topic on stdout.
+ * Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3: the index.
  */
 #include <getopt.h>
 #include <jansson.h>
@@ -59,7 +60,7 @@ struct options {
 	struct properties properties;
 	struct kafka_options kafka;
 	enum isolation isolation;
-	bool numbers, extend, wait;
+	bool numbers, extend, wait_open, wait_bulk;
 };
 
 static void add_property(struct properties *properties, const char *name, const char *value)
@@ -82,7 +83,7 @@ static void parse(int argc, char **argv, struct options *o)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "b:X:n:t:uNH:ew")) != -1) {
+	while ((option = getopt(argc, argv, "b:X:n:t:uNH:eow")) != -1) {
 		switch (option) {
 		case 'b': add_property(&o->properties, "bootstrap.servers", optarg); break;
 		case 'X': add_pair(&o->properties, optarg); break;
@@ -92,7 +93,8 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'N': o->numbers = true; break;
 		case 'H': o->header = optarg; break;
 		case 'e': o->extend = true; break;
-		case 'w': o->wait = o->extend = true; break;
+		case 'o': o->wait_open = true; break;
+		case 'w': o->wait_bulk = o->extend = true; break;
 		default: exit(64);
 		}
 	}
@@ -147,22 +149,67 @@ static bool print_topic(const struct topic_history *topic)
 	return covered;
 }
 
-static int look(const struct run *run, sqlite3 *db, struct options *o, struct topic_history *topics, size_t count, struct trouble *t)
+/* The topics under test. */
+struct topics {
+	struct topic_history *items;
+	size_t count;
+};
+
+static int add_topics(struct source *source, const struct options *o, const char *pattern, struct topics *topics, struct trouble *t)
+{
+	struct topic_names names;
+
+	if (source->ops->topics(source, pattern, &names, t) < 0)
+		return -1;
+	if (names.count == 0)
+		return trouble_set(t, "no topic matches %s", pattern);
+	for (size_t i = 0; i < names.count; i++) {
+		topics->items = xgrow(topics->items, topics->count + 1, sizeof(*topics->items));
+		topics->items[topics->count++] = (struct topic_history){
+			.topic = xstrdup(names.names[i]), .isolation = o->isolation, .numbers = o->numbers, .dlq_header = o->header,
+		};
+	}
+	topic_names_release(&names);
+	return 0;
+}
+
+static void wait_for_line(const char *word)
+{
+	int c;
+
+	puts(word);
+	fflush(stdout);
+	while ((c = getchar()) != '\n' && c != EOF)
+		;
+}
+
+static int look(const struct run *run, struct source *source, sqlite3 *db, const struct options *o, struct topics *topics, struct trouble *t)
+{
+	if (replay_open(run, source, db, topics->items, topics->count, t) < 0)
+		return 3;
+	if (o->wait_open)
+		wait_for_line("open");
+	if (replay_run(run, source, db, topics->items, topics->count, t) < 0)
+		return 3;
+	if (o->wait_bulk)
+		wait_for_line("bulk");
+	if (o->extend && (replay_extend(run, source, db, topics->items, topics->count, t) < 0 ||
+			  replay_run(run, source, db, topics->items, topics->count, t) < 0))
+		return 3;
+	return 0;
+}
+
+static int look_at(const struct run *run, sqlite3 *db, const struct options *o, char **patterns, struct topics *topics, struct trouble *t)
 {
 	struct source *source;
-	int result;
+	int result = 0;
 
 	if (kafka_source_new(run, &o->properties, &o->kafka, &source, t) < 0)
 		return 1;
-	result = replay_open(run, source, db, topics, count, t) < 0 || replay_run(run, source, db, topics, count, t) < 0 ? 3 : 0;
-	if (o->wait && result == 0) {
-		puts("bulk");
-		fflush(stdout);
-		getchar();
-	}
-	if (o->extend && result == 0 &&
-	    (replay_extend(run, source, db, topics, count, t) < 0 || replay_run(run, source, db, topics, count, t) < 0))
-		result = 3;
+	for (; *patterns && result == 0; patterns++)
+		result = add_topics(source, o, *patterns, topics, t) < 0;
+	if (result == 0)
+		result = look(run, source, db, o, topics, t);
 	source->ops->free(source);
 	return result;
 }
@@ -173,32 +220,25 @@ int main(int argc, char **argv)
 	struct run run = { .wall_us = wall_us, .tick_us = tick_us, .note = note, .stop = &stop };
 	const struct run_begin begin = { .command = "replay", .config = "none", .config_sha256 = "", .since_us = UNKNOWN };
 	struct trouble trouble = { 0 };
-	struct topic_history *topics;
+	struct topics topics = { 0 };
 	struct index index;
-	size_t count;
 	int status;
 
 	parse(argc, argv, &o);
 	signal(SIGTERM, on_signal);
-	count = (size_t)(argc - optind);
-	topics = xarray(count, sizeof(*topics));
-	for (size_t i = 0; i < count; i++)
-		topics[i] = (struct topic_history){
-			.topic = xstrdup(argv[optind + (int)i]), .isolation = o.isolation, .numbers = o.numbers, .dlq_header = o.header,
-		};
 	if (index_open_write(&run, o.index, 60000, &index, &trouble) != INDEX_OPEN || run_begin(&run, index.db, &begin, &run.id, &trouble) < 0) {
 		fprintf(stderr, "replay_tool: %s\n", trouble.text);
 		return 3;
 	}
-	status = look(&run, index.db, &o, topics, count, &trouble);
+	status = look_at(&run, index.db, &o, argv + optind, &topics, &trouble);
 	if (trouble.text[0])
 		fprintf(stderr, "replay_tool: %s\n", trouble.text);
-	for (size_t i = 0; i < count; i++) {
-		if (!print_topic(&topics[i]) && status == 0)
+	for (size_t i = 0; i < topics.count; i++) {
+		if (!print_topic(&topics.items[i]) && status == 0)
 			status = 1;
-		topic_history_release(&topics[i]);
+		topic_history_release(&topics.items[i]);
 	}
-	free(topics);
+	free(topics.items);
 	for (size_t i = 0; i < o.properties.count; i++) {
 		free(o.properties.items[i].name);
 		free(o.properties.items[i].value);
