@@ -184,7 +184,7 @@ static void see_part(struct fold *f, const struct chunk_part *part)
 			continue;
 		key.hash = key_hash(key.bytes, key.size);
 		entry = keytable_find(&f->table, &key, NULL);
-		if (entry != NOBODY)
+		if (entry != NOBODY && is_stray(keytable_entry(&f->table, entry)))
 			keytable_entry(&f->table, entry)->elsewhere = true;
 	}
 }

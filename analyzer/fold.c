@@ -10,7 +10,7 @@
 #include "sql/mem.h"
 #include "sql_data.h"
 
-enum { SEEN_BYTES_LEAST = 1 << 18, TABLE_BYTES_LEAST = 1 << 20, FILTER_BITS_LEAST = 1 << 16, FILTER_BITS_MOST = 1 << 26 };
+enum { SEEN_BYTES_LEAST = 1 << 18, TABLE_BYTES_LEAST = 4 << 20, FILTER_BITS_LEAST = 1 << 16, FILTER_BITS_MOST = 1 << 26 };
 
 /* What a sampled key costs besides its bytes: entry, place, slots, fence_ref, filter, and what sorting takes. */
 enum { KEY_COST = sizeof(struct key_entry) + sizeof(struct key_place) + 48 };
