@@ -8,6 +8,8 @@
 
 #ifdef HAVE_HIREDIS_SSL
 #include <hiredis/hiredis_ssl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #endif
 
 /* One attempt; a longer wait is made of several, so that a stop is noticed between them. */
@@ -31,23 +33,49 @@ static enum link_result connect_trouble(const struct redis_config *redis, int er
 }
 
 #ifdef HAVE_HIREDIS_SSL
+static int tls_trouble(SSL *ssl, const redisContext *link, struct trouble *t)
+{
+	long verified = ssl ? SSL_get_verify_result(ssl) : X509_V_OK;
+
+	if (verified != X509_V_OK)
+		return trouble_set(t, "TLS: the server's certificate is not trusted: %s; SSL_CERT_FILE may name its authority",
+				   X509_verify_cert_error_string(verified));
+	return trouble_set(t, "TLS: %s", link->err ? link->errstr : "no memory for it");
+}
+
+/* A client that trusts what the system trusts, and wants the certificate to name the host or address that was dialled. */
+static SSL *new_client(const char *host)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	SSL *ssl = NULL;
+	bool is_address;
+
+	if (!context)
+		return NULL;
+	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+	if (SSL_CTX_set_default_verify_paths(context))
+		ssl = SSL_new(context);
+	SSL_CTX_free(context); /* the client keeps it */
+	if (!ssl)
+		return NULL;
+	is_address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+	if (is_address || (SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host)))
+		return ssl;
+	SSL_free(ssl);
+	return NULL;
+}
+
 static enum link_result encrypt(const struct redis_config *redis, redisContext *link, struct trouble *t)
 {
-	redisSSLContextError error = REDIS_SSL_CTX_NONE;
-	redisSSLContext *context;
-	int result;
+	struct timeval tv = { .tv_sec = ATTEMPT_US / 1000000 };
+	SSL *ssl = new_client(redis->host);
 
-	redisInitOpenSSL();
-	context = redisCreateSSLContext(NULL, "/etc/ssl/certs", NULL, NULL, redis->host, &error);
-	if (!context) {
-		trouble_set(t, "TLS: %s", redisSSLContextGetError(error));
-		return LINK_REFUSED;
-	}
-	result = redisInitiateSSLWithContext(link, context);
-	redisFreeSSLContext(context); /* the link keeps what it needs */
-	if (result == REDIS_OK)
+	redisSetTimeout(link, tv); /* of the handshake, which blocks */
+	if (ssl && redisInitiateSSL(link, ssl) == REDIS_OK)
 		return LINK_UP;
-	trouble_set(t, "TLS: %s", link->errstr);
+	tls_trouble(ssl, link, t);
+	SSL_free(ssl);
 	return LINK_REFUSED;
 }
 #else

@@ -160,9 +160,9 @@ void reply_arena_attach(struct reply_arena *arena, redisReader *reader)
 enum redis_fault reply_fault(const redisReply *reply)
 {
 	static const struct { enum redis_fault fault; const char *start; } faults[] = {
-#define FAULT(name, start) { REDIS_FAULT_##name, start },
-		REDIS_FAULTS(FAULT)
-#undef FAULT
+#define ROW(name, start) { REDIS_FAULT_##name, start },
+		REDIS_FAULTS(ROW)
+#undef ROW
 	};
 	size_t i = 0;
 
