@@ -1,4 +1,4 @@
-/* redis_epoch: the epoch of each partition, and the guard of the mapping: both ask for keys by name, a window at a time. */
+/* redis_epoch: the epoch of each partition, asked for a window at a time. */
 #include "ingest/sampler.h"
 
 #include <stdlib.h>
@@ -8,9 +8,7 @@
 #include "sql/fencefield.h"
 #include "sql/mem.h"
 
-enum { WINDOW = 1000, GUARD_KEYS = 1000 };
-
-/* --- epochs ---------------------------------------------------------------------------------------------------------------------------- */
+enum { WINDOW = 1000 };
 
 struct epoch_job {
 	struct fact_epoch row;   /* its key owned here, its words static */
@@ -131,59 +129,6 @@ int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct 
 			redis_conn_drop(sampler->conn);
 			return trouble_wrap(t, "redis %s: epochs", sampler->redis->address);
 		}
-	}
-	return 0;
-}
-
-/* --- the guard of the mapping ---------------------------------------------------------------------------------------------------------- */
-
-static int count_hit(struct sampler *s, const redisReply *reply, int64_t *hits, struct trouble *t)
-{
-	struct reply_origin origin = redis_conn_origin(s->conn, "EXISTS");
-
-	if (FAULT(REDIS_EXISTS))
-		return trouble_set(t, "EXISTS: refused");
-	if (reply->type == REDIS_REPLY_ERROR)
-		return reply_trouble(reply, &origin, t);
-	*hits += reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
-	return 0;
-}
-
-/* One record key under every format that can render it. */
-static int try_key(struct sampler *s, const struct sample_subject *subject, const struct keyset_entry *entry, int64_t *hits, struct trouble *t)
-{
-	struct buffer redis_key = { 0 };
-	int result = 0;
-
-	for (int f = 0; result == 0 && f < KEY_FORMAT_COUNT; f++) {
-		redisReply *reply;
-
-		if (!template_render(subject->pipeline->key, (enum key_format)f, subject->topic, entry->key, entry->size, &redis_key))
-			continue;
-		result = redis_conn_ask(s->conn, 2, (struct bytes[]){ BYTES("EXISTS"), { redis_key.data, redis_key.size } }, &reply, t);
-		if (result == 0)
-			result = count_hit(s, reply, &hits[f], t);
-	}
-	redis_conn_forget(s->conn);
-	buffer_release(&redis_key);
-	return result;
-}
-
-int sampler_try_formats(struct sampler *sampler, const struct sample_subject *subject, struct keyset *keys, int64_t *tried, int64_t *hits,
-			struct trouble *t)
-{
-	int64_t stride = keyset_count(keys) / GUARD_KEYS + 1, n = 0;
-	const struct keyset_entry *entry;
-
-	for (size_t at = 0; (entry = keyset_next(keys, &at)) != NULL; n++) {
-		if (n % stride)
-			continue;
-		if (run_stopped(sampler->run))
-			return trouble_set(t, "stopped");
-		redis_rate_take(&sampler->rate, sampler->run, 1);
-		if (try_key(sampler, subject, entry, hits, t) < 0)
-			return trouble_wrap(t, "redis %s: try key formats", sampler->redis->address);
-		(*tried)++;
 	}
 	return 0;
 }
