@@ -145,28 +145,30 @@ static inline int32_t home_of(const char *key, int32_t n)
 	return home_partition(key, strlen(key), n);
 }
 
-/* The i-th of the keys k0, k1 ... whose home under n partitions is p. Kept for the life of the test program. */
+/* "k0", "k1" ...: names that stay for the life of the test program. */
+static inline const char *key_name(int k)
+{
+	static char names[4096][16];
+
+	assert_in_range(k, 0, 4095);
+	snprintf(names[k], sizeof(names[k]), "k%d", k);
+	return names[k];
+}
+
+/* The i-th of the keys k0, k1 ... whose home under n partitions is p. */
 static inline const char *key_homed(int32_t p, int32_t n, int i)
 {
-	for (int k = 0;; k++) {
-		char *key = xprintf("k%d", k);
-
-		if (home_of(key, n) == p && i-- == 0)
-			return key; /* a few bytes that the test program keeps */
-		free(key);
-	}
+	for (int k = 0;; k++)
+		if (home_of(key_name(k), n) == p && i-- == 0)
+			return key_name(k);
 }
 
 /* The i-th key with one home under n and another under m. */
 static inline const char *key_moved(int32_t p, int32_t n, int32_t q, int32_t m, int i)
 {
-	for (int k = 0;; k++) {
-		char *key = xprintf("k%d", k);
-
-		if (home_of(key, n) == p && home_of(key, m) == q && i-- == 0)
-			return key;
-		free(key);
-	}
+	for (int k = 0;; k++)
+		if (home_of(key_name(k), n) == p && home_of(key_name(k), m) == q && i-- == 0)
+			return key_name(k);
 }
 
 /* A record in a partition at its next offset. */
@@ -242,6 +244,7 @@ static inline void world_settle(struct world *w)
 	struct world_topic *t = &w->topic[0];
 	bool deletes = strcmp(w->pipeline.tombstones, "delete") == 0, ignores = strcmp(w->pipeline.tombstones, "ignore") == 0;
 
+	w->fences = 0;
 	for (size_t i = 0; i < t->records; i++) {
 		const struct world_record *r = &t->record[i];
 		struct world_fence *f;

@@ -7,6 +7,8 @@
 
 #include "index_fixture.h"
 
+#include <unistd.h>
+
 /* --- what the index says after a check ------------------------------------------------------------------------------ */
 
 static const char SAID[] =
@@ -351,6 +353,61 @@ static void resized_deleting(struct world *w)
 	resized(w);
 }
 
+/* A key of 12 partitions that has not moved in one topic yet. */
+static void copartitioned_resized(struct world *w)
+{
+	struct world_topic *t;
+
+	resized(w);
+	t = world_add_topic(w, "customers", COPARTITIONED, 8);
+	world_put_in(t, 1, M, 100);
+	world_put_in(t, 1, N, 100);
+	w->topic[1].fact.main_threshold = INT64_MAX;
+}
+
+static void count_silent(struct world *w)
+{
+	w->pipeline.state = "count";
+	silent(w);
+}
+
+static void count_resized(struct world *w)
+{
+	w->pipeline.state = "count";
+	resized(w);
+}
+
+static void uncommitted(struct world *w)
+{
+	w->pipeline.isolation = "read_uncommitted";
+	plain(w);
+}
+
+static void last_with_marker(struct world *w)
+{
+	w->pipeline.state = "last";
+	aborted(w);
+}
+
+static void without_redis(struct world *w)
+{
+	w->pipeline.redis = NULL;
+	plain(w);
+	w->fences = 0;
+}
+
+static void compacted(struct world *w)
+{
+	w->topic[0].compacted = true;
+	w->topic[0].fact.cleanup_policy = "compact";
+	for (int p = 0; p < 4; p++)
+		for (int i = 0; i < 3; i++) {
+			world_skip(w, p);
+			world_put(w, key_homed(p, 4, i), 100 * i);
+		}
+	world_settle(w);
+}
+
 static void copartitioned(struct world *w)
 {
 	struct world_topic *t;
@@ -483,6 +540,10 @@ static void fence_at_older_tombstone(struct world *w)
 	world_set(w, A, 0, 12)->fact.value_number = 5;
 }
 
+static void fence_on_compacted(struct world *w) { world_set(w, A, 0, 0); }
+static void count_of_moved(struct world *w) { world_fence_of(w, M)->fact.value_number++; }
+static void count_unknown(struct world *w) { w->topic[0].fact.partitions = UNKNOWN; }
+
 static void end_fell(struct world *w)
 {
 	w->rewritten = true;
@@ -512,6 +573,12 @@ static const struct row rows[] = {
 	{ "healthy: an idle partition without commit", NULL, idle_partition, nothing, "", "" },
 	{ "healthy: the group began at offset 10", NULL, fresh_group, nothing, "", "" },
 	{ "the mapping is broken", NULL, broken_mapping, nothing, "", "" },
+
+	{ "healthy: compacted", NULL, compacted, nothing, "", "" },
+	{ "healthy: without Redis", NULL, without_redis, nothing, "", "" },
+	{ "the partition count is unknown", NULL, plain, count_unknown, "",
+	  "fence-ahead ? partitions-unknown 12\nfence-regressed ? partitions-unknown 12\nfence-off-home ? partitions-unknown 12\n"
+	  "fence-rebased ? partitions-unknown 12\ncopartition-break ? partitions-unknown 4\n" },
 
 	{ "malformed", NULL, plain, fence_unreadable, "",
 	  "fence-malformed error orders/0@- $A: The fence of key $A cannot be read: offset is not-decimal.\n" },
@@ -645,6 +712,16 @@ static const struct row rows[] = {
 	{ "sum: no number", NULL, sum_of_words, number_more, "fence-count ? no-number 1\n", "fence-count ? no-number 1\n" },
 
 	{ "rebased", NULL, resized, nothing, RESIZED, RESIZED },
+	{ "regressed: on a compacted offset", NULL, compacted, fence_on_compacted, "",
+	  "fence-regressed error orders/0@1 $A: The fence of key $A stands at 0 in partition 0, and must be at or above 1 in partition 0: "
+	  "1 record is lost.\n" },
+	{ "aborted: read uncommitted", NULL, uncommitted, nothing, "", "" },
+	{ "value: not in the history", NULL, last_with_marker, fence_on_marker, "",
+	  "fence-phantom ? gap 1\nfence-aborted ? gap 1\nfence-value ? fence-not-in-history 1\n" },
+	{ "count: silently rejected", NULL, count_silent, number_more, "fence-count ? rejects-silent 13\n", "fence-count ? rejects-silent 13\n" },
+	{ "count: rebased", NULL, count_resized, count_of_moved, "fence-count ? rebased 1\n" RESIZED, "fence-count ? rebased 1\n" RESIZED },
+	{ "co-partitioned: resized", NULL, copartitioned_resized, nothing, RESIZED "copartition-split ? resized 1\n",
+	  RESIZED "copartition-split ? resized 1\n" },
 
 	{ "expiring", NULL, expiring, ttl_short, "",
 	  "fence-expiring warning orders/0@12 $A: The fence of key $A expires at 1970-01-01T00:31:40.000Z; its newest record, of "
@@ -756,10 +833,285 @@ static void test_table(void **state)
 	assert_int_equal(failures, 0);
 }
 
+/* --- beside the table ------------------------------------------------------------------------------------------------ */
+
+/* A fixture with one run of a world, analyzed. */
+static void run_world(struct fixture *fx, void (*make)(struct world *), void (*spoil)(struct world *))
+{
+	struct world *w = world_new();
+
+	name_keys();
+	make(w);
+	spoil(w);
+	fixture_open(fx);
+	fixture_add(fx, w);
+	analyze(fx);
+	world_free(w);
+}
+
+static char *text_of(struct fixture *fx, const char *sql)
+{
+	struct trouble t = { 0 };
+	sqlite3_stmt *stmt;
+	char *text;
+
+	must(db_prepare(fx->db, sql, &stmt, &t), &t);
+	must(db_step(stmt, &t), &t);
+	text = db_text_dup(stmt, 0);
+	sqlite3_finalize(stmt);
+	return text;
+}
+
+static void assert_text(struct fixture *fx, const char *sql, const char *want)
+{
+	char *got = text_of(fx, sql);
+
+	assert_string_equal(got ? got : "NULL", want);
+	free(got);
+}
+
+static void test_evidence(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	run_world(&fx, plain, fence_set_back);
+	assert_text(&fx, "SELECT evidence FROM finding",
+		    "{\"kind\":\"offset\",\"fence\":{\"partition\":0,\"offset\":3},\"expected\":{\"partition\":0,\"offset\":12},\"lost\":3,"
+		    "\"first_lost\":{\"offset\":6,\"time\":\"1970-01-01T00:00:02.000Z\",\"time_ms\":2000},"
+		    "\"last_lost\":{\"offset\":12,\"time\":\"1970-01-01T00:00:04.000Z\",\"time_ms\":4000},\"recheckable\":true}");
+	assert_text(&fx, "SELECT hex(redis_key) FROM finding", "73746174653A6B33"); /* state:k3 */
+	assert_text(&fx, "SELECT remedy FROM finding",
+		    "Redis lost writes that the pipeline had committed. Stop the workers of the partition, and replay the key's records from the first "
+		    "lost one; the fence lets through exactly those.");
+	fixture_close(&fx);
+	run_world(&fx, plain, wrong_partition);
+	assert_text(&fx, "SELECT evidence FROM finding",
+		    "{\"home\":0,\"partitions\":4,\"records\":2,\"first\":{\"offset\":15,\"time\":\"1970-01-01T00:00:09.000Z\",\"time_ms\":9000},"
+		    "\"last\":{\"offset\":16,\"time\":\"1970-01-01T00:00:09.100Z\",\"time_ms\":9100},\"recheckable\":true}");
+	fixture_close(&fx);
+	run_world(&fx, resized, nothing);
+	assert_text(&fx, "SELECT evidence FROM finding WHERE partition = 5",
+		    "{\"fence\":{\"partition\":5,\"offset\":1},\"home\":5,\"done\":true,\"rebases\":1,\"order\":\"record times\",\"partitions\":["
+		    "{\"partition\":1,\"records\":2,\"first_offset\":1,\"last_offset\":3,\"first_ms\":200,\"last_ms\":400},"
+		    "{\"partition\":5,\"records\":2,\"first_offset\":0,\"last_offset\":1,\"first_ms\":500,\"last_ms\":600}]}");
+	fixture_close(&fx);
+	run_world(&fx, aborted, fence_on_marker);
+	fixture_close(&fx);
+	run_world(&fx, plain, fence_on_other_record);
+	assert_text(&fx, "SELECT json_extract(evidence, '$.record.key') = (SELECT key_utf8(key) FROM record WHERE partition = 1 AND offset = 13) FROM finding",
+		    "1");
+	fixture_close(&fx);
+}
+
+/* A finding is the same one in the next run, and another one where another offset matters. */
+static void test_ids(void **state)
+{
+	struct world *w = world_new();
+	struct fixture fx;
+
+	(void)state;
+	name_keys();
+	plain(w);
+	fence_set_back(w);
+	fixture_open(&fx);
+	fixture_add(&fx, w);
+	analyze(&fx);
+	fixture_add(&fx, w);
+	analyze(&fx);
+	assert_text(&fx, "SELECT count(*) || ' ' || count(DISTINCT id) || ' ' || max(length(id)) FROM finding", "2 1 32");
+	world_set(w, A, 0, 6);
+	fixture_add(&fx, w);
+	analyze(&fx);
+	assert_text(&fx, "SELECT count(*) || ' ' || count(DISTINCT id) FROM finding", "3 2");
+	fixture_close(&fx);
+	world_free(w);
+}
+
+static void test_results(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	run_world(&fx, plain, fence_set_back);
+	assert_text(&fx, "SELECT group_concat(name || ' ' || status || ' ' || examined || ' ' || findings, x'0a') FROM "
+			 "(SELECT * FROM check_result ORDER BY ordinal)",
+		    "fence-malformed pass 12 0\nfence-orphan pass 12 0\nfence-ahead pass 12 0\nfence-missing pass 12 0\nfence-regressed fail 12 1\n"
+		    "fence-undeleted skip 0 0\nfence-phantom pass 11 0\nfence-aborted pass 11 0\nfence-off-home pass 11 0\nfence-value skip 0 0\n"
+		    "fence-count skip 0 0\nfence-rebased pass 11 0\nfence-expiring pass 12 0\ncopartition-break pass 12 0\ncopartition-count skip 0 0\n"
+		    "copartition-split skip 0 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed skip 0 0\ncommit-missing pass 4 0\n"
+		    "commit-regressed empty 0 0\ncommit-below-log pass 4 0\ncommit-beyond-log pass 4 0\nhistory-rewritten empty 0 0\nlso-stuck pass 4 0");
+	assert_text(&fx, "SELECT reached FROM run", "checked");
+	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count", "APPLY 60,DLQ 0,REBASE 0");
+	fixture_close(&fx);
+	run_world(&fx, broken_mapping, nothing);
+	assert_text(&fx, "SELECT group_concat(DISTINCT status) FROM check_result WHERE name LIKE 'fence-%'", "skip");
+	fixture_close(&fx);
+	run_world(&fx, resized, nothing);
+	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count", "APPLY 5,DLQ 0,REBASE 1");
+	fixture_close(&fx);
+}
+
+static void all_set_back(struct world *w)
+{
+	for (int p = 0; p < 4; p++)
+		for (int i = 0; i < 3; i++)
+			world_set(w, key_homed(p, 4, i), p, i);
+	w->max_findings = "5";
+}
+
+/* Totals are exact where fewer findings are kept. */
+static void test_most_findings(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	run_world(&fx, plain, all_set_back);
+	assert_text(&fx, "SELECT findings || ' ' || kept FROM check_result WHERE name = 'fence-regressed'", "12 5");
+	assert_text(&fx, "SELECT count(*) || ' ' || min(ordinal) || ' ' || max(ordinal) FROM finding", "5 0 4");
+	fixture_close(&fx);
+}
+
+/* --- files of --checks ----------------------------------------------------------------------------------------------- */
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char *path = xprintf("%s/%s", dir, name);
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+	free(path);
+}
+
+#define HEADER "-- title: t\n-- severity: warning\n-- claim: c\n-- unverifiable: u\n-- remedy: r\n--   and more\n"
+#define SUBJECTS "SELECT 'orders' AS pipeline, NULL AS reason, 3 AS n;\n"
+#define FINDINGS(detail) "SELECT 'orders' AS pipeline, 'orders' AS topic, 1 AS partition, 2 AS offset, NULL AS key, NULL AS redis_key, " \
+	"NULL AS identity, '" detail "' AS detail, '{}' AS evidence;\n"
+
+static const struct {
+	const char *name, *file, *text, *said; /* said: of the check, or the trouble of the whole where it begins with ! */
+} files[] = {
+	{ "one more", "mine.sql", HEADER SUBJECTS FINDINGS("so"), "fail 1 so r and more" },
+	{ "over an old one", "fence-ahead.sql", HEADER SUBJECTS FINDINGS("over"), "fail 1 over r and more" },
+	{ "two pipelines", "mine.sql", HEADER "SELECT 'other' AS pipeline, NULL AS reason, 3 AS n;\n" FINDINGS("so"),
+	  "error check DIR/mine.sql: speaks of a pipeline \"other\" that the run does not have" },
+	{ "writes", "mine.sql", HEADER SUBJECTS "DELETE FROM finding RETURNING 1;", "error check DIR/mine.sql: statement 2 does more than read" },
+	{ "ends the transaction", "mine.sql", HEADER SUBJECTS "COMMIT;", "error check DIR/mine.sql: statement 2 does more than read" },
+	{ "lacks a column", "mine.sql", HEADER "SELECT 'orders' AS pipeline, 3 AS n;\n" FINDINGS("so"),
+	  "error check DIR/mine.sql: statement 1 has no column \"reason\"" },
+	{ "lacks a finding's column", "mine.sql", HEADER SUBJECTS "SELECT 'orders' AS pipeline;",
+	  "error check DIR/mine.sql: statement 2 has no column \"topic\"" },
+	{ "has one statement", "mine.sql", HEADER SUBJECTS,
+	  "error check DIR/mine.sql: has 1 statement; a check has one for its subjects and one for its findings" },
+	{ "has four", "mine.sql", HEADER SUBJECTS FINDINGS("so") "SELECT 'orders' AS pipeline, 1 AS n; SELECT 1;",
+	  "error check DIR/mine.sql: has more than 3 statements" },
+	{ "is no SQL", "mine.sql", HEADER "SELEKT 1;", "error check DIR/mine.sql: statement 1: near \"SELEKT\": syntax error" },
+	{ "fails at work", "mine.sql", HEADER SUBJECTS "SELECT 'orders' AS pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, "
+	  "NULL AS redis_key, NULL AS identity, json_extract('{', '$') AS detail, '{}' AS evidence;",
+	  "error check DIR/mine.sql: read: index in memory: malformed JSON (SQLite code 1)" },
+	{ "counts more than it shows", "mine.sql", HEADER SUBJECTS FINDINGS("so") "SELECT 'orders' AS pipeline, 70 AS n;", "fail 70 so r and more" },
+	{ "lacks a header", "mine.sql", "-- title: t\n-- severity: error\n-- claim: c\n-- remedy: r\n" SUBJECTS,
+	  "!check DIR/mine.sql: the header \"-- unverifiable: ...\" is missing" },
+	{ "has a wrong severity", "mine.sql", "-- title: t\n-- severity: bad\n-- claim: c\n-- unverifiable: u\n-- remedy: r\n" SUBJECTS,
+	  "!check DIR/mine.sql: severity \"bad\"; valid: info, warning, error" },
+	{ "has a header twice", "mine.sql", HEADER "-- claim: d\n" SUBJECTS, "!check DIR/mine.sql: the header \"claim\" stands twice" },
+};
+
+/* text with each DIR put in. The caller frees. */
+static char *with_dir(const char *text, const char *dir)
+{
+	const char *at = strstr(text, "DIR");
+
+	return at ? xprintf("%.*s%s%s", (int)(at - text), text, dir, at + 3) : xstrdup(text);
+}
+
+static void try_file(size_t i)
+{
+	char dir[] = "/tmp/test_checks.XXXXXX", *path, *want, *got;
+	struct world *w = world_new();
+	struct trouble t = { 0 };
+	struct fixture fx;
+	struct analyzer_options options = { .checks_dir = dir };
+
+	assert_non_null(mkdtemp(dir));
+	write_file(dir, files[i].file, files[i].text);
+	path = xprintf("%s/%s", dir, files[i].file);
+	want = with_dir(files[i].said, dir);
+	plain(w);
+	fixture_open(&fx);
+	fixture_add(&fx, w);
+	if (analyzer_check(&fx.run, fx.db, &options, &t) < 0)
+		got = xprintf("!%s", t.text);
+	else
+		got = text_of(&fx, "SELECT status || coalesce(' ' || trouble, ' ' || findings || ' ' || (SELECT detail || ' ' || remedy FROM finding)) "
+				   "FROM check_result WHERE ordinal = (SELECT max(ordinal) FROM check_result) OR findings");
+	if (strcmp(got, want) != 0)
+		fail_msg("%s: said: %s, wanted: %s", files[i].name, got, want);
+	/* A check that fails stops none of the others, and makes the run incomplete. */
+	if (strncmp(want, "error", 5) == 0) {
+		assert_text(&fx, "SELECT count(*) FROM check_result WHERE status = 'error'", "1");
+		assert_text(&fx, "SELECT count(*) FROM trouble WHERE stage = 'check'", "1");
+		assert_text(&fx, "SELECT count(*) FROM finding", "0");
+	}
+	free(got);
+	free(want);
+	remove(path);
+	rmdir(dir);
+	free(path);
+	fixture_close(&fx);
+	world_free(w);
+}
+
+static void test_files(void **state)
+{
+	(void)state;
+	name_keys();
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		try_file(i);
+}
+
+static void test_only(void **state)
+{
+	const char *some[] = { "fence-ahead", "lso-stuck" }, *none[] = { "fence-abroad" };
+	struct analyzer_options options = { .only = some, .only_count = 2 };
+	struct trouble t = { 0 };
+	struct fixture fx;
+
+	(void)state;
+	run_world(&fx, plain, nothing);
+	must(analyzer_check(&fx.run, fx.db, &options, &t), &t);
+	assert_text(&fx, "SELECT group_concat(name) FROM check_result", "fence-ahead,lso-stuck");
+	options = (struct analyzer_options){ .only = none, .only_count = 1 };
+	assert_int_equal(analyzer_check(&fx.run, fx.db, &options, &t), -1);
+	assert_string_equal(t.text, "there is no check \"fence-abroad\"");
+	assert_text(&fx, "SELECT group_concat(name) FROM check_result", "fence-ahead,lso-stuck");
+	fixture_close(&fx);
+}
+
+static void count_check(void *context, const struct check_text *check)
+{
+	assert_true(*check->title && *check->claim && *check->unverifiable && *check->remedy && *check->sql);
+	++*(int *)context;
+}
+
+static void test_list(void **state)
+{
+	struct trouble t = { 0 };
+	int n = 0;
+
+	(void)state;
+	must(analyzer_checks(NULL, count_check, &n, &t), &t);
+	assert_int_equal(n, 25);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table),     cmocka_unit_test(test_evidence), cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_results),   cmocka_unit_test(test_most_findings), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_only),      cmocka_unit_test(test_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
