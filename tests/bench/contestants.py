@@ -1,0 +1,133 @@
+"""One run of each program that takes part: every function gives a Run."""
+import contextlib
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from types import SimpleNamespace
+
+from kafka_broker import DEFAULT, jars
+from world import ROOT, built
+
+# As kafka-run-class.sh and kafka-consumer-perf-test.sh start it.
+JAVA = ["java", "-Xmx512M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
+        "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
+
+
+def command(argv, cwd=None):
+    """Runs it to the end: .out, .wall and .cpu in seconds, .peak in bytes (the kernel's VmHWM). What it leaves running is ended."""
+    begun = time.monotonic()
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([str(a) for a in argv], cwd=cwd, stdout=out, start_new_session=True)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        wall = time.monotonic() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(map(str, argv))}: exit {process.returncode}\n{text}")
+    return SimpleNamespace(out=text, wall=wall, cpu=usage.ru_utime + usage.ru_stime, peak=usage.ru_maxrss << 10)
+
+
+def rated(rate):
+    """A Run of which only the rate is known."""
+    return SimpleNamespace(rate=rate)
+
+
+def _rated(run, records, seconds):
+    run.records, run.seconds, run.rate = records, seconds, records / seconds
+    return run
+
+
+def bare(world, name, records):
+    """librdkafka alone: from the making of its clients to the last record."""
+    run = command([built("bench/replay_bench"), "-b", world.broker.bootstrap, name])
+    told = json.loads(run.out)
+    assert told["records"] == records, told
+    return _rated(run, records, told["seconds"])
+
+
+def replay(world, name, records):
+    """fencepost replay into a fresh index: its stage from the making of the clients to the commit of the last chunk."""
+    config, index = world.config(name, index="replay")
+    world.clear(index)
+    run = command([built("fencepost"), "replay", "-q", "-c", config], world.folder)
+    assert records_in(index) == records
+    _rated(run, records, stages(index)["replay"])
+    world.clear(index)
+    return run
+
+
+def java(world, name, records):
+    """Kafka's ConsumerPerformance: its own figure for fetching, without the start of Java and joining the group."""
+    run = command([*JAVA, "-cp", jars(DEFAULT), "org.apache.kafka.tools.ConsumerPerformance", "--bootstrap-server",
+                   world.broker.bootstrap, "--topic", name, "--num-records", records, "--timeout", 60000])
+    [row] = csv.DictReader(run.out.splitlines(), skipinitialspace=True)
+    assert int(row["data.consumed.in.nMsg"]) >= records, row
+    return _rated(run, records, int(row["fetch.time.ms"]) / 1000)
+
+
+def python(world, name, records):
+    """A dict in Python, over the first records."""
+    run = command([sys.executable, ROOT / "tests" / "bench" / "python_loop.py", world.broker.bootstrap, name, records])
+    told = json.loads(run.out)
+    return _rated(run, told["records"], told["seconds"])
+
+
+def sample(keys):
+    """One round of sample_bench: the sampler into an index, and redis-benchmark's parts on the same server."""
+    run = command([built("bench/sample_bench"), keys, 1])
+    told = json.loads(run.out)
+    run.parts = told
+    return _rated(run, keys, keys / told["sampled"])
+
+
+def audit(world, name, server):
+    """A whole audit into a fresh index; nothing is found, and all is looked at. Leaves the index."""
+    config, index = world.config(name, server)
+    world.clear(index)
+    out = world.folder / f"report-{time.monotonic_ns()}"
+    run = command([built("fencepost"), "audit", "-q", "-c", config, "-o", out], world.folder)
+    run.index, run.stages = index, stages(index)
+    run.index_bytes = index.stat().st_size
+    run.keys = one(index, "SELECT count(*) FROM fence_state")
+    return run
+
+
+def fold(world, name, server, records):
+    """The fold of an audit's run once more, as `fencepost check` does it: the index adds the time of its stages up."""
+    config, index = world.config(name, server)
+    before = stages(index)["fold"]
+    run = command([built("fencepost"), "check", "-q", "-c", config], world.folder)
+    return _rated(run, records, stages(index)["fold"] - before)
+
+
+def one(index, query):
+    db = sqlite3.connect(f"file:{index}?mode=ro", uri=True)
+    try:
+        return db.execute(query).fetchone()[0]
+    finally:
+        db.close()
+
+
+def records_in(index):
+    return one(index, "SELECT sum(records) FROM chunk")
+
+
+def stages(index):
+    """{stage: seconds} of the newest run."""
+    db = sqlite3.connect(f"file:{index}?mode=ro", uri=True)
+    try:
+        return {name: us / 1e6 for name, us in db.execute(
+            "SELECT name, duration_us FROM stage WHERE run_id = (SELECT max(run_id) FROM stage)")}
+    finally:
+        db.close()
