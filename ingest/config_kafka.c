@@ -1,9 +1,10 @@
 /*
- * config_kafka: properties for librdkafka, from the file, from -F and from -X. Whether one exists is for librdkafka
- * to say.
+ * config_kafka: properties for librdkafka, from the file, from -F and from -X. Whether one exists, and what is valid
+ * for it, librdkafka says at once: a wrong word is an error of the configuration, not trouble with a cluster.
  */
 #include "ingest/config_read.h"
 
+#include <librdkafka/rdkafka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,22 +55,48 @@ bool config_property_secret(const char *name)
 	return false;
 }
 
+/* Whether librdkafka takes it. Plugins are left to the client: asking would load them. 0, or -1 with why, no secrets. */
+static int ask_librdkafka(const char *name, const char *value, struct trouble *why)
+{
+	rd_kafka_conf_t *scratch;
+	rd_kafka_conf_res_t answer;
+	char words[400] = "";
+
+	if (!strcmp(name, "plugin.library.paths"))
+		return 0;
+	scratch = rd_kafka_conf_new();
+	answer = rd_kafka_conf_set(scratch, name, value, words, sizeof(words));
+	rd_kafka_conf_destroy(scratch);
+	if (answer == RD_KAFKA_CONF_OK)
+		return 0;
+	if (answer == RD_KAFKA_CONF_UNKNOWN)
+		return trouble_set(why, "%.100s is no property of librdkafka %s", name, rd_kafka_version_str());
+	return trouble_set(why, "%s", config_property_secret(name) ? "librdkafka does not take the value" : words);
+}
+
+static int add_asked(struct properties *properties, const char *name, const char *value, struct trouble *why)
+{
+	if (ask_librdkafka(name, value, why) < 0)
+		return -1;
+	properties_add(properties, name, value);
+	return 0;
+}
+
 /* Adds a property; a secret may be file:PATH. -1 with why filled. */
 static int add_resolved(const struct reader *r, struct properties *properties, const char *name, const char *value,
 			struct trouble *why)
 {
 	char *secret;
+	int status;
 
-	if (!config_property_secret(name) || strncmp(value, "file:", 5)) {
-		properties_add(properties, name, value);
-		return 0;
-	}
+	if (!config_property_secret(name) || strncmp(value, "file:", 5))
+		return add_asked(properties, name, value, why);
 	secret = secret_from_file(r, value + 5, why);
 	if (!secret)
 		return -1;
-	properties_add(properties, name, secret);
+	status = add_asked(properties, name, secret, why);
 	free(secret);
-	return 0;
+	return status;
 }
 
 /* --- from the file ------------------------------------------------------------------------------------------------ */

@@ -13,6 +13,8 @@ WITH limits AS (
 	JOIN topic ON topic.pipeline_id = pipeline.pipeline_id AND topic.role = 'source'
 	JOIN horizon ON horizon.topic_id = topic.topic_id
 	WHERE pipeline.run_id = :run AND pipeline.isolation = 'read_committed'
+		-- An empty log has nothing that could be held back.
+		AND coalesce(horizon.high_watermark > coalesce(horizon.log_start_before_commit, horizon.log_start), 1)
 ), judged AS (
 	SELECT mine.pipeline, mine.partition,
 		CASE

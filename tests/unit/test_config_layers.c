@@ -212,29 +212,30 @@ static const char *last(const struct config *c, const char *name)
 static void test_properties(void **state)
 {
 	char *secret = write_file("hunter2\r\n"), *word = xprintf("sasl.password=file:%s", secret);
-	char *file = write_file("# comment\n\n a = 4 \nb=x\\:y\\=z\\n\nc==\r\ne=");
-	const char *const x[] = { "b=5", word, "d=" };
+	char *file = write_file("# comment\n\n client.id = 4 \nclient.rack=x\\:y\\=z\\n\nsasl.username==\r\n"
+				"sasl.kerberos.principal=");
+	const char *const x[] = { "client.rack=5", word, "sasl.kerberos.keytab=" };
 	struct config_overrides o = {
 		.redis_rate = UNKNOWN, .kafka_file = file, .kafka_properties = x, .kafka_property_count = 3
 	};
 	char *text = xprintf(
-		"kafka: {bootstrap.servers: k, a: 1, n: 007, y: yes, z: Off, q: \"yes\", l: 1, ssl.key.password: "
-		"'file:%s'}\n"
-		"pipelines: {o: {topic: t, group: g, kafka: {a: 2, l: 2, ssl.ca.location: 'file:x'}}}\n",
+		"kafka: {bootstrap.servers: k, client.id: 1, ssl.keystore.location: 007, check.crcs: yes, enable.auto.commit: Off, "
+		"sasl.kerberos.service.name: \"yes\", ssl.crl.location: 1, ssl.key.password: 'file:%s'}\n"
+		"pipelines: {o: {topic: t, group: g, kafka: {client.id: 2, ssl.crl.location: 2, ssl.ca.location: 'file:x'}}}\n",
 		secret);
 	struct config *c = parse(text, &o);
 
 	(void)state;
-	assert_string_equal(last(c, "a"), "4");
-	assert_string_equal(last(c, "b"), "5");
-	assert_string_equal(last(c, "c"), "=");
-	assert_string_equal(last(c, "d"), "");
-	assert_string_equal(last(c, "e"), "");
-	assert_string_equal(last(c, "l"), "2");
-	assert_string_equal(last(c, "n"), "007");
-	assert_string_equal(last(c, "y"), "true");
-	assert_string_equal(last(c, "z"), "false");
-	assert_string_equal(last(c, "q"), "yes");
+	assert_string_equal(last(c, "client.id"), "4");
+	assert_string_equal(last(c, "client.rack"), "5");
+	assert_string_equal(last(c, "sasl.username"), "=");
+	assert_string_equal(last(c, "sasl.kerberos.keytab"), "");
+	assert_string_equal(last(c, "sasl.kerberos.principal"), "");
+	assert_string_equal(last(c, "ssl.crl.location"), "2");
+	assert_string_equal(last(c, "ssl.keystore.location"), "007");
+	assert_string_equal(last(c, "check.crcs"), "true");
+	assert_string_equal(last(c, "enable.auto.commit"), "false");
+	assert_string_equal(last(c, "sasl.kerberos.service.name"), "yes");
 	assert_string_equal(last(c, "sasl.password"), "hunter2");
 	assert_string_equal(last(c, "ssl.key.password"), "hunter2");
 	assert_string_equal(last(c, "ssl.ca.location"), "file:x");
@@ -244,7 +245,7 @@ static void test_properties(void **state)
 	o.kafka_file = NULL;
 	o.kafka_property_count = 1;
 	c = parse(text, &o);
-	assert_string_equal(last(c, "b"), "5");
+	assert_string_equal(last(c, "client.rack"), "5");
 	config_free(c);
 	free(text);
 	free(word);
@@ -264,10 +265,11 @@ static void assert_refused(const struct config_overrides *o, const char *words)
 
 static void test_bad_properties(void **state)
 {
-	const char *const x[] = { "a=b", "sasl.password hunter2" };
+	const char *const x[] = { "client.id=b", "sasl.password hunter2" };
 	struct config_overrides o = { .redis_rate = UNKNOWN, .kafka_properties = x, .kafka_property_count = 2 };
-	char *file = write_file("a=b\nsasl.password hunter2\n"),
+	char *file = write_file("client.id=b\nsasl.password hunter2\n"),
 	     *java = write_file("sasl.jaas.config=x password=hunter2;");
+	char *unknown = write_file("client.id=b\nno.such.property=1\n"), *wrong = write_file("check.crcs=perhaps\n");
 	char *empty = write_file("\n"),
 	     *text = xprintf(KAFKA "redis: {url: 'redis://a', password: 'file:%s'}\n" ONE, empty);
 	struct trouble t = { "" };
@@ -282,11 +284,17 @@ static void test_bad_properties(void **state)
 	assert_refused(&o, ":1: sasl.jaas.config is for Java clients; valid: sasl.username=, sasl.password=");
 	o.kafka_file = "/none/such";
 	assert_refused(&o, "-F: cannot read /none/such: No such file or directory");
+	o.kafka_file = unknown;
+	assert_refused(&o, ":2: no.such.property is no property of librdkafka ");
+	o.kafka_file = wrong;
+	assert_refused(&o, ":1: Expected bool value for \"check.crcs\"");
 	assert_int_equal(try_parse(text, NULL, &c, &t), -1);
 	assert_non_null(strstr(t.text, " is empty"));
 	free(text);
 	drop_file(file);
 	drop_file(java);
+	drop_file(unknown);
+	drop_file(wrong);
 	drop_file(empty);
 }
 
