@@ -25,6 +25,7 @@ struct redis_conn {
 	char process_id[64];      /* INFO's run_id; empty: not known */
 	int process;
 	int64_t lost_us;          /* when the link was lost and no reply came since; UNKNOWN: it was not */
+	bool gave_up;             /* and no reply came since: what comes next has one attempt, not a whole time-out again */
 };
 
 /* --- commands -------------------------------------------------------------------------------------------------------------------------- */
@@ -131,7 +132,7 @@ int redis_conn_flush(struct redis_conn *conn, struct trouble *t)
 /* The next whole reply, as it is. */
 static int next_reply(struct redis_conn *conn, redisReply **reply, struct trouble *t)
 {
-	int64_t since = run_tick_us(conn->run);
+	int64_t since = UNKNOWN; /* when waiting for more began: the clock is not asked for what is there already */
 	void *whole = NULL;
 
 	if (!conn->link)
@@ -150,9 +151,11 @@ static int next_reply(struct redis_conn *conn, redisReply **reply, struct troubl
 		if (!read_some(conn, t))
 			return 0;
 		if (conn->link->reader->len != before) {
-			since = run_tick_us(conn->run);
+			since = UNKNOWN;
 			continue;
 		}
+		if (since == UNKNOWN)
+			since = run_tick_us(conn->run);
 		ready = wait_for(conn, POLLIN, since, t);
 		if (ready < 0)
 			return -1;
@@ -172,6 +175,7 @@ int redis_conn_receive(struct redis_conn *conn, redisReply **reply, struct troub
 		return 0;
 	}
 	conn->lost_us = UNKNOWN;
+	conn->gave_up = false;
 	return 1;
 }
 
@@ -394,13 +398,22 @@ void redis_conn_close(struct redis_conn *conn)
 
 int redis_conn_reopen(struct redis_conn *conn, struct trouble *t)
 {
+	int64_t now = run_tick_us(conn->run);
+	int result;
+
 	if (conn->link)
 		return 0;
 	if (conn->lost_us == UNKNOWN)
-		conn->lost_us = run_tick_us(conn->run);
-	if (run_tick_us(conn->run) - conn->lost_us > conn->timeout_us)
-		return trouble_wrap(t, "gave up after %lld s", (long long)(conn->timeout_us / 1000000));
-	return connect_within(conn, conn->lost_us, true, t);
+		conn->lost_us = conn->gave_up ? now - conn->timeout_us : now;
+	if (now - conn->lost_us > conn->timeout_us)
+		result = trouble_wrap(t, "gave up after %lld s", (long long)(conn->timeout_us / 1000000));
+	else
+		result = connect_within(conn, conn->lost_us, true, t);
+	if (result < 0) {
+		conn->lost_us = UNKNOWN;
+		conn->gave_up = true;
+	}
+	return result;
 }
 
 int redis_conn_process(const struct redis_conn *conn)

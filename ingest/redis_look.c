@@ -6,7 +6,7 @@
 #include "ingest/redis_row.h"
 #include "sql/mem.h"
 
-enum { WINDOW_MOST = 1000, WINDOW_FIRST_WITH_VALUE = 64, WINDOW_BYTES = 4 << 20 };
+enum { WINDOW_MOST = 1000, WINDOW_FIRST_WITH_VALUE = 4, WINDOW_BYTES = 4 << 20 };
 
 /* --- batches --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ void look_batch_release(struct look_batch *batch)
 	*batch = (struct look_batch){ 0 };
 }
 
-static struct look_key key_of(const struct look_batch *batch, const struct look_item *item)
+struct look_key look_key_of(const struct look_batch *batch, const struct look_item *item)
 {
 	const uint8_t *at = batch->bytes.data ? batch->bytes.data + item->at : (const uint8_t *)""; /* an empty key is not NULL */
 
@@ -50,7 +50,7 @@ static struct look_key key_of(const struct look_batch *batch, const struct look_
 void look_take_again(struct look *look, struct look_batch *batch)
 {
 	for (size_t i = 0; i < look->again.count; i++) {
-		struct look_key key = key_of(&look->again, &look->again.items[i]);
+		struct look_key key = look_key_of(&look->again, &look->again.items[i]);
 
 		look_batch_add(batch, &key);
 	}
@@ -282,7 +282,7 @@ int look_receive(struct look *look, struct look_batch *batch, struct trouble *t)
 
 	while (batch->answered < batch->sent) {
 		const struct look_item *item = &batch->items[batch->answered];
-		struct look_key key = key_of(batch, item);
+		struct look_key key = look_key_of(batch, item);
 		struct row_replies replies;
 		int got = receive_item(look, batch, item, &replies, t);
 
@@ -302,7 +302,7 @@ int look_receive(struct look *look, struct look_batch *batch, struct trouble *t)
 static void unsee(struct look *look, const struct look_batch *batch, size_t from)
 {
 	for (size_t i = from; i < batch->count; i++) {
-		struct look_key key = key_of(batch, &batch->items[i]);
+		struct look_key key = look_key_of(batch, &batch->items[i]);
 		struct keyset_entry *entry = keyset_find(look->keys, key.hash, key.key.at, key.key.size);
 
 		if (entry)

@@ -62,6 +62,10 @@ int look_settle_field_ttls(struct look *look, struct trouble *t);
 
 /* Copies the bytes. */
 void look_batch_add(struct look_batch *batch, const struct look_key *key);
+
+/* An item as a key again. Borrowed until the batch changes. */
+struct look_key look_key_of(const struct look_batch *batch, const struct look_item *item);
+
 void look_batch_clear(struct look_batch *batch);
 void look_batch_release(struct look_batch *batch);
 

@@ -52,31 +52,40 @@ static void fit_others(struct scan *scan)
 	}
 }
 
-enum taken { OUTSIDE, TWICE, TAKEN };
-
-/* Whether the key is to be looked at, and was not before. */
-static enum taken take_key(struct scan *scan, struct look_key *key)
+/* False where the key was taken before. */
+static bool take_item(struct scan *scan, const struct look_batch *page, struct look_item *item)
 {
-	struct keyset_entry *entry;
+	struct look_key key = look_key_of(page, item);
+	struct keyset_entry *entry = keyset_find(scan->keys, key.hash, key.key.at, key.key.size);
 
-	if (key->hash >= keyset_main_threshold(scan->keys))
-		return OUTSIDE;
-	entry = keyset_find(scan->keys, key->hash, key->key.at, key->key.size);
 	if (!entry)
-		return redis_seen_add(&scan->others, key->hash, key->key.at, key->key.size) ? TAKEN : TWICE;
+		return redis_seen_add(&scan->others, key.hash, key.key.at, key.key.size);
 	if (entry->seen)
-		return TWICE;
+		return false;
 	keyset_see(entry);
-	key->in_set = true;
-	key->strata = entry->strata;
-	return TAKEN;
+	item->in_set = true;
+	item->strata = entry->strata;
+	return true;
 }
 
+/* Keeps of the page what was not taken before. */
+static void take_items(struct scan *scan, struct look_batch *page)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < page->count; i++)
+		if (take_item(scan, page, &page->items[i]))
+			page->items[kept++] = page->items[i];
+	scan->counts->scanned += (int64_t)kept;
+	scan->counts->taken += (int64_t)kept;
+	page->count = kept;
+}
+
+/* A key that is in the sample goes onto the page; where it is to be found in our own sets is fetched while the next ones are considered. */
 static void consider(struct scan *scan, struct bytes redis_key, struct look_batch *page)
 {
 	const struct pipeline_config *p = scan->subject->pipeline;
 	struct look_key key = { .redis_key = redis_key, .strata = STRATUM_MAIN };
-	enum taken taken;
 
 	if (look_is_rivals(&scan->look, redis_key))
 		return;
@@ -87,11 +96,12 @@ static void consider(struct scan *scan, struct bytes redis_key, struct look_batc
 	}
 	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "", scan->record_key.size };
 	key.hash = keyset_hash(key.key.at, key.key.size);
-	taken = take_key(scan, &key);
-	scan->counts->scanned += taken != TWICE;
-	if (taken != TAKEN)
+	if (key.hash >= keyset_main_threshold(scan->keys)) {
+		scan->counts->scanned++;
 		return;
-	scan->counts->taken++;
+	}
+	keyset_prefetch(scan->keys, key.hash);
+	redis_seen_prefetch(&scan->others, key.hash);
 	look_batch_add(page, &key);
 }
 
@@ -128,6 +138,7 @@ static int take_page(struct scan *scan, const redisReply *reply, struct look_bat
 	look_batch_clear(page);
 	for (size_t i = 0; i < keys->elements; i++)
 		consider(scan, reply_bytes(keys->element[i]), page);
+	take_items(scan, page);
 	fit_others(scan);
 	look_take_again(&scan->look, page);
 	return 1;

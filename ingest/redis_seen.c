@@ -53,6 +53,12 @@ bool redis_seen_add(struct redis_seen *seen, int64_t hash, const void *key, size
 	return true;
 }
 
+void redis_seen_prefetch(const struct redis_seen *seen, int64_t hash)
+{
+	if (seen->room)
+		__builtin_prefetch(&seen->slots[(size_t)hash & (seen->room - 1)]);
+}
+
 int64_t redis_seen_count(const struct redis_seen *seen)
 {
 	return (int64_t)seen->count;

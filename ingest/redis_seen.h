@@ -19,6 +19,9 @@ struct redis_seen {
 /* True where the key is new. */
 bool redis_seen_add(struct redis_seen *seen, int64_t hash, const void *key, size_t size);
 
+/* Tells the processor that a redis_seen_add of hash is near. */
+void redis_seen_prefetch(const struct redis_seen *seen, int64_t hash);
+
 int64_t redis_seen_count(const struct redis_seen *seen);
 size_t redis_seen_bytes(const struct redis_seen *seen);
 

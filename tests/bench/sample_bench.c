@@ -166,7 +166,7 @@ static struct config *configure(const struct bench *b)
 static void sample(const struct bench *b, const struct config *config, struct round *round)
 {
 	static atomic_int never;
-	struct run run = { .id = 1, .wall_us = wall_us, .tick_us = tick_us, .stop = &never };
+	struct run run = { .id = 1, .wall_us = wall_us, .tick_us = tick_us, .stop = &never, .memory = 256 << 20 };
 	struct sample_subject subject = { .pipeline = &config->pipelines[0], .topic = "orders", .topic_id = 1 };
 	struct sample_counts counts = { 0 };
 	struct keyset *keys = keyset_new(INT64_MAX, 256 << 20, false);
