@@ -108,6 +108,13 @@ static struct bound bound_of(const struct lane *lane, const struct partition_loo
 	return b;
 }
 
+int64_t horizon_end(const struct lane *lane, const struct partition_looks *looks, int64_t sampled_us)
+{
+	char words[64];
+
+	return bound_of(lane, looks, sampled_us, words, sizeof(words)).end;
+}
+
 static int count_records(struct plan *plan, int64_t incarnation_id, int32_t partition, int64_t *records, struct trouble *t)
 {
 	sqlite3_stmt *stmt;

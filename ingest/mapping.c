@@ -1,11 +1,12 @@
 /* mapping: does the key template fit at all? */
 #include "ingest/mapping.h"
 
+#include "ingest/horizon.h"
 #include "sql/db.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
-enum { ENOUGH_KEYS = 100 };
+enum { ENOUGH_KEYS = 100, STRETCH = 100000 }; /* STRETCH: offsets looked at below the end of a horizon */
 
 struct sides {
 	int64_t record_keys, in_redis, redis_keys;
@@ -67,7 +68,58 @@ static const char *best_format(const struct lane *lane, struct trouble *what)
 	return best < 0 ? NULL : key_format_word((enum key_format)best);
 }
 
-static int record_broken(struct plan *plan, struct lane *lane, const struct sides *sides, struct trouble *t)
+static bool is_absent(struct keyset *keys, sqlite3_stmt *row)
+{
+	const void *key = sqlite3_column_blob(row, 0);
+	size_t size = (size_t)sqlite3_column_bytes(row, 0);
+	const struct keyset_entry *entry = keyset_find(keys, keyset_hash(key ? key : "", size), key ? key : "", size);
+
+	return entry && entry->seen && !entry->present;
+}
+
+static int add_due(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, int64_t *due, struct trouble *t)
+{
+	const struct topic_history *history = subject_history(lane, subject);
+	const struct pipeline_config *pipeline = lane->pipeline;
+	int64_t now_us = run_now_us(plan->run), end = horizon_end(lane, &subject->looks[p], now_us), start = history->parts[p].first;
+	int64_t expires_ms = pipeline->expires_ms;
+	sqlite3_stmt *stmt;
+	int more;
+
+	if (end == UNKNOWN || start == UNKNOWN)
+		return 0;
+	if (subject->looks[p].from != UNKNOWN && subject->looks[p].from > start)
+		start = subject->looks[p].from;
+	if (db_prepare(plan->db, sql_queries_mapping_due, &stmt, t) < 0)
+		return -1;
+	db_bind_int(stmt, 1, history->incarnation_id);
+	db_bind_int(stmt, 2, p);
+	db_bind_int(stmt, 3, end - start > STRETCH ? end - STRETCH : start);
+	db_bind_int(stmt, 4, end);
+	db_bind_int(stmt, 5, history->partitions);
+	db_bind_int(stmt, 6, pipeline->tombstones == TOMBSTONES_APPLY);
+	db_bind_int(stmt, 7, expires_ms == UNKNOWN ? INT64_MIN + 1 : now_us / 1000 - expires_ms);
+	while ((more = db_step(stmt, t)) > 0)
+		*due += is_absent(subject->keys, stmt);
+	sqlite3_finalize(stmt);
+	return more;
+}
+
+/* Sampled keys that must have a hash and have none. Those that nobody has come to yet, that were deleted or have expired, tell nothing. */
+static int count_due(struct plan *plan, const struct lane *lane, int64_t *due, struct trouble *t)
+{
+	*due = 0;
+	for (size_t i = 0; i < lane->count; i++) {
+		const struct subject *subject = &lane->subjects[i];
+
+		for (int32_t p = 0; subject->keys && p < subject->look_count; p++)
+			if (add_due(plan, lane, subject, p, due, t) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int record_broken(struct plan *plan, struct lane *lane, const struct sides *sides, int64_t due, struct trouble *t)
 {
 	struct trouble what = { 0 }, unused = { 0 };
 	const char *format = best_format(lane, &unused);
@@ -76,11 +128,11 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 	if (format) {
 		lane->mapping_hint = xstrdup(format);
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; "
-			    "key.format: %s would fit", (long long)sides->record_keys, template_text(lane->pipeline->key),
+			    "key.format: %s would fit", (long long)due, template_text(lane->pipeline->key),
 			    key_format_word(lane->pipeline->key_format), format);
 	} else {
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s in any key.format, though the "
-			    "database holds %lld keys; check key, redis.url and its database number", (long long)sides->record_keys,
+			    "database holds %lld keys; check key, redis.url and its database number", (long long)due,
 			    template_text(lane->pipeline->key), (long long)sides->redis_keys);
 	}
 	return plan_trouble(plan, "sample", lane, NULL, UNKNOWN, &what, t);
@@ -89,6 +141,7 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 int mapping_judge(struct plan *plan, struct lane *lane, struct trouble *t)
 {
 	struct sides sides;
+	int64_t due;
 	int fitted;
 
 	count_sides(lane, &sides);
@@ -101,5 +154,7 @@ int mapping_judge(struct plan *plan, struct lane *lane, struct trouble *t)
 	fitted = fitted_before(plan, lane, t);
 	if (fitted != 0)
 		return fitted < 0 ? -1 : 0;
-	return record_broken(plan, lane, &sides, t);
+	if (count_due(plan, lane, &due, t) < 0)
+		return -1;
+	return due < ENOUGH_KEYS ? 0 : record_broken(plan, lane, &sides, due, t);
 }

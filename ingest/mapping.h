@@ -1,6 +1,7 @@
 /*
  * mapping: the guard of DESIGN section 6. A wrong template must not look like two million lost fences: where, with at least 100 keys on each side, not
- * one sampled record key exists in Redis, the mapping is broken, unless an earlier run of the same mapping fitted.
+ * one sampled record key exists in Redis, the mapping is broken, unless an earlier run of the same mapping fitted. Only keys count that must be there:
+ * those of records that the group has not come to yet, and those that were deleted or have expired, are rightly absent.
  */
 #ifndef INGEST_MAPPING_H
 #define INGEST_MAPPING_H
