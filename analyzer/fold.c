@@ -87,6 +87,7 @@ static int load_fences(struct fold *f, struct trouble *t)
 	while ((more = FAULT(FOLD_FENCES) ? db_trouble(f->db, t, "read") : db_step(rows, t)) > 0)
 		load_fence(f, rows);
 	sqlite3_finalize(rows);
+	f->looked_entries = f->table.entries.count;
 	make_filter(f);
 	fence_refs_init(&f->refs, &f->table);
 	return 0;

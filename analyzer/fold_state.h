@@ -72,6 +72,8 @@ struct fold {
 	bool too_large;          /* the sample does not fit */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;
+	size_t looked_entries;   /* entries with a sample: the first of the table */
+	int64_t lowest_state;    /* the lowest state_id that other topics have, at most 0 */
 	int64_t loaded_keys, recent_keys; /* samples; those of them that are in the recent stratum alone */
 	int64_t accepted, refused; /* records of sampled keys that the contract applies, and sends to the DLQ */
 	/* The partition at hand. */

@@ -255,18 +255,43 @@ static void add_value(struct bulk_row *row, const struct fold *f, uint32_t index
 	bulk_int(row, value && f->topic->lasts && entry->fence_ms != UNKNOWN ? (int64_t)value->value_hash : UNKNOWN);
 }
 
-static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
+static size_t unlooked(const struct fold *f)
 {
-	const struct rows *rows = context;
-	const struct fold *f = rows->f;
-	const struct key_entry *entry = keytable_entry(&f->table, rows->sorted[index].index);
-	struct whole whole = whole_of(f, entry);
-	uint32_t positive = murmur2(entry->key, entry->key_size) & 0x7fffffff;
+	return f->table.entries.count - f->looked_entries;
+}
 
+/* Row index of fence_state: the keys that were not looked at, which were met after the samples were loaded, come first, with ids below all others. */
+static uint32_t entry_at(const struct fold *f, size_t index)
+{
+	return (uint32_t)(index < unlooked(f) ? f->looked_entries + index : index - unlooked(f));
+}
+
+static int64_t unlooked_id(const struct fold *f, size_t index)
+{
+	return f->lowest_state - (int64_t)unlooked(f) + (int64_t)index;
+}
+
+static void fill_unlooked(void *context, size_t index, struct bulk_row *row)
+{
+	const struct fold *f = context;
+	const struct key_entry *entry = keytable_entry(&f->table, entry_at(f, index));
+
+	bulk_int(row, unlooked_id(f, index));
 	bulk_int(row, f->topic->topic_id);
 	bulk_int(row, entry->hash);
 	bulk_blob(row, entry->key, entry->key_size);
-	bulk_int(row, entry->fence_id);
+}
+
+static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
+{
+	const struct fold *f = context;
+	uint32_t at = entry_at(f, index);
+	const struct key_entry *entry = keytable_entry(&f->table, at);
+	struct whole whole = whole_of(f, entry);
+	uint32_t positive = murmur2(entry->key, entry->key_size) & 0x7fffffff;
+
+	bulk_int(row, index < unlooked(f) ? unlooked_id(f, index) : entry->fence_id);
+	bulk_int(row, f->topic->topic_id);
 	bulk_int(row, f->topic->count[0] > 0 ? (int64_t)(positive % (uint32_t)f->topic->count[0]) : UNKNOWN);
 	bulk_int(row, whole.records);
 	bulk_int(row, whole.legal);
@@ -277,25 +302,30 @@ static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 	add_fence(row, f, entry, positive);
 	add_home(row, whole.home);
 	add_older(row, &whole);
-	add_value(row, f, rows->sorted[index].index);
+	add_value(row, f, at);
 }
 
+static int read_lowest_state(struct fold *f, struct trouble *t)
+{
+	sqlite3_stmt *stmt;
+	int more;
+
+	if (db_prepare(f->db, sql_queries_fold_lowest_state, &stmt, t) < 0)
+		return -1;
+	more = db_step(stmt, t);
+	f->lowest_state = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return more < 0 ? -1 : 0;
+}
+
+/* Ids rise from row to row, so that none has to be searched for its place. */
 static int write_fence_states(struct fold *f, struct trouble *t)
 {
-	size_t n = f->table.entries.count;
-	struct rows rows = { f, xarray(n, sizeof(*rows.sorted)) };
-	struct bulk_source source = { n, fill_fence_state, &rows };
-	int result;
+	struct bulk_source missed = { unlooked(f), fill_unlooked, f }, all = { f->table.entries.count, fill_fence_state, f };
 
-	for (size_t i = 0; i < n; i++) {
-		const struct key_entry *entry = keytable_entry(&f->table, (uint32_t)i);
-
-		rows.sorted[i] = (struct sorted){ entry->hash, (uint32_t)i, entry->key_size, entry->key };
-	}
-	qsort(rows.sorted, n, sizeof(*rows.sorted), by_key);
-	result = bulk_insert(f->db, sql_queries_fold_fence_state, &source, t);
-	free(rows.sorted);
-	return result;
+	if (read_lowest_state(f, t) < 0 || bulk_insert(f->db, sql_queries_fold_unlooked_key, &missed, t) < 0)
+		return -1;
+	return bulk_insert(f->db, sql_queries_fold_fence_state, &all, t);
 }
 
 static void fill_off_home(void *context, size_t index, struct bulk_row *row)

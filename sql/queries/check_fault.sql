@@ -27,10 +27,9 @@ WHERE topic.run_id = ?1 AND topic.role = 'source' AND pipeline.redis IS NOT NULL
 -- Everything that decides about a key, in one row. Here and below, LIMIT -1 under a WHERE keeps SQLite from putting each expression wherever its name
 -- stands, which would decide every claim a dozen times.
 CREATE TEMP VIEW fence_base AS
-SELECT s.topic_id, s.hash, s.key,
-	t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state, t.counted, t.deletes, t.committed_only, t.silent,
+SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state, t.counted, t.deletes, t.committed_only, t.silent,
 	t.expires_ms, t.replica_behind, t.incomplete, t.dlq,
-	s.fence_id, f.present, f.present AND f.type IS NULL AND f.malformed IS NULL AS well_formed,
+	f.fence_id, f.present, f.present AND f.type IS NULL AND f.malformed IS NULL AS well_formed,
 	f.partition, f.offset, f.value_hash AS stored_hash, f.value_number AS stored_number, f.sampled_us, f.sampled_us / 1000 AS sampled_ms,
 	CASE
 	WHEN f.ttl_ms >= 0 AND f.field_ttl_ms >= 0 THEN min(f.ttl_ms, f.field_ttl_ms)
@@ -57,7 +56,7 @@ SELECT s.topic_id, s.hash, s.key,
 	standing.last_high_watermark, standing_state.from_complete
 FROM fence_state AS s
 CROSS JOIN fenced_topic AS t USING (topic_id)
-LEFT JOIN fence AS f ON f.fence_id = s.fence_id
+LEFT JOIN fence AS f ON f.fence_id = s.state_id
 LEFT JOIN horizon AS home ON home.topic_id = s.topic_id AND home.partition = s.home
 LEFT JOIN partition_state AS home_state ON home_state.topic_id = s.topic_id AND home_state.partition = s.home
 LEFT JOIN partition_state AS older_state ON older_state.topic_id = s.topic_id AND older_state.partition = s.older
@@ -68,7 +67,7 @@ LIMIT -1;
 
 -- Each claim by itself.
 CREATE TEMP VIEW fence_claim AS
-SELECT topic_id, hash, key, pipeline,
+SELECT state_id, topic_id, pipeline,
 	CASE
 	WHEN fence_id IS NULL THEN 'not-looked-at'
 	WHEN NOT present THEN NULL
@@ -239,13 +238,13 @@ WHERE topic_id IS NOT NULL
 LIMIT -1;
 
 CREATE TEMP TABLE fence_fault (
-	topic_id INTEGER, hash INTEGER, key BLOB, pipeline TEXT,
+	state_id INTEGER PRIMARY KEY, topic_id INTEGER, pipeline TEXT,
 	fault TEXT,                             -- name of the check; NULL: none of those that exclude each other
 	malformed TEXT, orphan TEXT, ahead TEXT, missing TEXT, regressed TEXT, undeleted TEXT, phantom TEXT, aborted TEXT, off_home TEXT,
 	value TEXT, count TEXT, rebased TEXT, expiring TEXT
 );
 INSERT INTO fence_fault
-SELECT topic_id, hash, key, pipeline,
+SELECT state_id, topic_id, pipeline,
 	CASE rank
 	WHEN 1 THEN 'fence-malformed'
 	WHEN 2 THEN 'fence-orphan'
@@ -318,7 +317,7 @@ GROUP BY 1, 2, 3;
 -- A key with its fault and all that a finding tells of it. Times are RFC 3339.
 CREATE TEMP VIEW fence_case AS
 SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partitions, t.state, t.deletes, t.retention_ms,
-	s.*, f.redis_key, f.type, f.malformed, f.partition_raw, f.offset_raw, f.partition AS fence_partition, f.offset AS fence_offset,
+	s.*, f.hash, f.key, f.redis_key, f.type, f.malformed, f.partition_raw, f.offset_raw, f.partition AS fence_partition, f.offset AS fence_offset,
 	f.value_hash AS stored_hash, f.value_number AS stored_number, f.value_raw, f.ttl_ms, f.field_ttl_ms, f.sampled_us,
 	strftime('%Y-%m-%dT%H:%M:%fZ', f.sampled_us / 1000 / 1000.0, 'unixepoch') AS sampled_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', s.fence_ms / 1000.0, 'unixepoch') AS fence_at,
@@ -332,8 +331,8 @@ SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partit
 	max(0, home.high_watermark_us / 1000 - coalesce(home_state.waiting_ms, home.high_watermark_us / 1000)) AS lag_ms
 FROM fence_fault AS fault
 CROSS JOIN fenced_topic AS t USING (topic_id)
-CROSS JOIN fence_state AS s ON s.topic_id = fault.topic_id AND s.hash = fault.hash AND s.key = fault.key
-LEFT JOIN fence AS f ON f.fence_id = s.fence_id
+CROSS JOIN fence_state AS s ON s.state_id = fault.state_id
+LEFT JOIN fence AS f ON f.fence_id = s.state_id
 LEFT JOIN horizon AS home ON home.topic_id = s.topic_id AND home.partition = s.home
 LEFT JOIN horizon AS older ON older.topic_id = s.topic_id AND older.partition = s.older
 LEFT JOIN partition_state AS home_state ON home_state.topic_id = s.topic_id AND home_state.partition = s.home;

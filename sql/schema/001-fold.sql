@@ -82,14 +82,12 @@ CREATE TABLE key_state (
 	PRIMARY KEY (topic_id, partition, hash, key)
 ) STRICT, WITHOUT ROWID;
 
--- One row per sampled key of either side: what history demands, and what the record at the fence is.
+-- One row per sampled key of either side, in the order of table fence: what history demands, and what the record at the fence is.
 -- "older" is the older legal partition with binding records whose count is the latest; a record there is certain when a resized worker
 -- cannot have sent it to the DLQ unseen.
 CREATE TABLE fence_state (
+	state_id      INTEGER PRIMARY KEY,          -- fence_id of the sample, which has the key; below 0: see unlooked_key
 	topic_id      INTEGER NOT NULL REFERENCES topic,
-	hash          INTEGER NOT NULL,
-	key           BLOB NOT NULL,
-	fence_id      INTEGER REFERENCES fence,     -- NULL: sampling was cut short before this key
 	home          INTEGER,                      -- NULL: the partition count is not known
 	records       INTEGER NOT NULL,             -- committed ones, in all partitions
 	legal_partitions INTEGER NOT NULL,          -- legal ones that hold records of it
@@ -121,9 +119,16 @@ CREATE TABLE fence_state (
 	older_tombstone     INTEGER,                -- newest tombstone there; where older is NULL, in another older legal partition
 	applied       INTEGER,                      -- state = count or sum: records applied since the last delete, the one at the fence included
 	applied_sum   INTEGER,                      -- NULL: a value is no int64, or the sum is none
-	value_hash    INTEGER,                      -- state = last: of the record at the fence
-	PRIMARY KEY (topic_id, hash, key)
-) STRICT, WITHOUT ROWID;
+	value_hash    INTEGER                       -- state = last: of the record at the fence
+) STRICT;
+
+-- The record keys that belong to the sample and that sampling, cut short, never came to.
+CREATE TABLE unlooked_key (
+	state_id INTEGER PRIMARY KEY REFERENCES fence_state,
+	topic_id INTEGER NOT NULL REFERENCES topic,
+	hash     INTEGER NOT NULL,
+	key      BLOB NOT NULL
+) STRICT;
 
 -- What the contract says of each record of the sampled keys, from the history alone: in the order of their times, offsets breaking ties.
 CREATE TABLE verdict_count (
