@@ -90,7 +90,7 @@ static int load_fences(struct fold *f, struct trouble *t)
 	f->looked_entries = f->table.entries.count;
 	make_filter(f);
 	fence_refs_init(&f->refs, &f->table);
-	return 0;
+	return more;
 }
 
 static unsigned columns(const struct fold_topic *topic)
@@ -162,19 +162,20 @@ static int fold_once(struct fold *f, struct trouble *t)
 	return result == 0 && f->too_large ? halve(f, t) : result;
 }
 
-static int64_t records_of(sqlite3 *db, const struct fold_topic *topic)
+static int records_of(sqlite3 *db, const struct fold_topic *topic, int64_t *records, struct trouble *t)
 {
 	sqlite3_stmt *stmt;
-	struct trouble ignored;
-	int64_t records = UNKNOWN;
+	int more;
 
-	if (db_prepare(db, sql_queries_fold_records, &stmt, &ignored) < 0)
-		return UNKNOWN;
+	*records = UNKNOWN;
+	if (db_prepare(db, sql_queries_fold_records, &stmt, t) < 0)
+		return -1;
 	db_bind_int(stmt, 1, topic->topic_id);
-	if (db_step(stmt, &ignored) > 0)
-		records = db_int(stmt, 0);
+	more = db_step(stmt, t);
+	if (more > 0)
+		*records = db_int(stmt, 0);
 	sqlite3_finalize(stmt);
-	return records;
+	return more < 0 ? -1 : 0;
 }
 
 /* Until the sample fits. */
@@ -182,10 +183,13 @@ static int fold_fitting(const struct run *run, sqlite3 *db, struct fold_topic *t
 {
 	size_t listed = rejected->count * sizeof(*rejected->at), budget = run->memory / 4 * 3;
 	bool halved = false;
+	int64_t total;
 
+	if (records_of(db, topic, &total, t) < 0)
+		return -1;
 	budget = budget > listed + TABLE_BYTES_LEAST ? budget - listed : TABLE_BYTES_LEAST;
 	for (;;) {
-		struct fold f = { .run = run, .db = db, .topic = topic, .rejected = *rejected, .total = records_of(db, topic),
+		struct fold f = { .run = run, .db = db, .topic = topic, .rejected = *rejected, .total = total,
 				  .budget = budget, .halved = halved };
 
 		if (fold_once(&f, t) < 0)
