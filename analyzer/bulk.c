@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql/run.h"
 
@@ -113,7 +114,7 @@ static int bulk_next(sqlite3_vtab_cursor *cursor)
 
 	c->index++;
 	bulk_fill(c);
-	return SQLITE_OK;
+	return FAULT(FOLD_WRITE) ? SQLITE_IOERR : SQLITE_OK;
 }
 
 static int bulk_eof(sqlite3_vtab_cursor *cursor)
@@ -165,13 +166,12 @@ int bulk_insert(sqlite3 *db, const char *sql, const struct bulk_source *source, 
 {
 	struct bulk_source copy = *source;
 	sqlite3_stmt *stmt;
-	int result;
+	int result = -1;
 
 	if (sqlite3_create_module(db, "bulk", &bulk_module, &copy) != SQLITE_OK)
 		return db_trouble(db, t, "register table bulk");
-	if (db_prepare(db, sql, &stmt, t) < 0)
-		return -1;
-	result = db_run(stmt, t);
+	if (db_prepare(db, sql, &stmt, t) == 0)
+		result = db_run(stmt, t);
 	sqlite3_finalize(stmt);
 	sqlite3_create_module(db, "bulk", NULL, NULL);
 	return result;

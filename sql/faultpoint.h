@@ -68,8 +68,7 @@
 	X(FOLD_FENCES, "fold-fences", "trouble in the middle of the samples")                                          \
 	X(FOLD_STREAM, "fold-stream", "trouble in the middle of a partition")                                          \
 	X(FOLD_FULL, "fold-full", "the keys do not fit in the memory")                                                 \
-	X(FOLD_KEY, "fold-key", "the history of a key cannot be inserted")                                             \
-	X(FOLD_FENCE, "fold-fence", "the judgement of a key cannot be inserted")                                       \
+	X(FOLD_WRITE, "fold-write", "what the fold says cannot be inserted")                                           \
 	X(CHECK_SUBJECT, "check-subject", "a check fails while it counts its subjects")                                \
 	X(CHECK_FINDING, "check-finding", "a check fails in the middle of its findings")                               \
 	X(FINDING_WRITE, "finding-write", "a finding that cannot be inserted")                                         \
