@@ -16,12 +16,17 @@ static int64_t shorter(const struct kafka_source *source, int64_t ms)
 	return source->timeout_ms < ms ? source->timeout_ms : ms;
 }
 
-/* Waits for the answer to one request. NULL with t filled; silence shows in the source. The caller destroys the event. */
-static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *queue, int64_t ms, struct trouble *t)
+/*
+ * Waits for the answer to one request. NULL with t filled and, where it is asked for, the error; silence shows in the source. The caller destroys
+ * the event.
+ */
+static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *queue, int64_t ms, rd_kafka_resp_err_t *err, struct trouble *t)
 {
 	int64_t until = run_tick_us(client->source->run) + (ms + 500) * 1000;
 	rd_kafka_event_t *event = NULL;
 
+	if (err)
+		*err = RD_KAFKA_RESP_ERR__TIMED_OUT;
 	while (!event && kafka_client_may_wait(client, until))
 		event = rd_kafka_queue_poll(queue, 100);
 	if (!event) {
@@ -30,6 +35,8 @@ static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *qu
 	}
 	if (rd_kafka_event_error(event)) {
 		trouble_set(t, "%s", rd_kafka_event_error_string(event));
+		if (err)
+			*err = rd_kafka_event_error(event);
 		if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__TIMED_OUT &&
 		    rd_kafka_event_type(event) != RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT)
 			client->source->admin_silent = true;
@@ -77,7 +84,7 @@ static rd_kafka_event_t *describe_configs(struct kafka_client *client, rd_kafka_
 	size_t count = 0;
 
 	rd_kafka_DescribeConfigs(client->rk, &asked, 1, options, queue);
-	event = await(client, queue, ms, t);
+	event = await(client, queue, ms, NULL, t);
 	if (event) {
 		answers = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
 		*resource = count == 1 ? answers[0] : NULL;
@@ -182,7 +189,7 @@ int kafka_group(struct source *base, const char *group, struct group_look *look,
 	queue = rd_kafka_queue_new(client->rk);
 	options = options_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, ms);
 	rd_kafka_DescribeConsumerGroups(client->rk, &group, 1, options, queue);
-	event = await(client, queue, ms, &look->trouble);
+	event = await(client, queue, ms, NULL, &look->trouble);
 	look->at_us = run_now_us(source->run);
 	if (event) {
 		answers = rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event), &count);
@@ -238,6 +245,7 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 	rd_kafka_ListConsumerGroupOffsets_t *asked;
 	const rd_kafka_group_result_t **groups;
 	const rd_kafka_error_t *error;
+	rd_kafka_resp_err_t err;
 	rd_kafka_event_t *event;
 	size_t n = 0;
 	int result = 0;
@@ -246,8 +254,10 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 		rd_kafka_topic_partition_list_add(list, queries[i].topic, queries[i].partition);
 	asked = rd_kafka_ListConsumerGroupOffsets_new(group, list);
 	rd_kafka_ListConsumerGroupOffsets(client->rk, &asked, 1, options, queue);
-	event = await(client, queue, ms, t);
-	if (event) {
+	event = await(client, queue, ms, &err, t);
+	if (!event) {
+		result = kafka_err_passes(err) ? 0 : -1;
+	} else {
 		groups = rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
 		error = n == 1 ? rd_kafka_group_result_error(groups[0]) : NULL;
 		if (FAULT(KAFKA_COMMITS)) {

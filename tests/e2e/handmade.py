@@ -15,6 +15,7 @@ class Handmade:
 
     def __init__(self, broker, redis_server, name, folder, partitions=3):
         self.broker, self.redis_server, self.name, self.folder = broker, redis_server, name, folder
+        self.partitions = partitions
         self.records, self.fences = {}, {}
         self.config = folder / "fencepost.yaml"
         broker.create_topic(name, partitions)
@@ -38,11 +39,13 @@ class Handmade:
         assert producer.flush(30) == 0 and not trouble, trouble
 
     def apply(self):
-        """Writes into Redis what the fence contract makes of all records so far."""
+        """Writes into Redis what the fence contract makes of all records so far, and the epochs of a first owner."""
         with self.redis_server.client().pipeline(transaction=False) as pipe:
             for (partition, offset), (key, value) in sorted(self.records.items()):
                 self.fences[key] = (partition, offset)
                 pipe.hset(self.redis_key(key), mapping={"partition": partition, "offset": offset, "value": value})
+            for partition in range(self.partitions):
+                pipe.set(f"epoch:{self.name}:{partition}", 1)
             pipe.execute()
 
     def commit(self):
