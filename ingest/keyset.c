@@ -1,7 +1,8 @@
 /*
- * keyset: entries lie side by side in the order in which they came; a table of their numbers (open addressing, linear probing by the low bits of the
- * hash, which thresholds leave alone) finds them. Key bytes lie in blocks, in the order of the entries: dropping entries is one walk that moves what
- * stays to the front and frees every block it has left behind.
+ * keyset: entries lie side by side in the order in which they came; a table of their numbers (open addressing, linear
+ * probing by the low bits of the hash, which thresholds leave alone) finds them. Key bytes lie in blocks, in the order
+ * of the entries: dropping entries is one walk that moves what stays to the front and frees every block it has left
+ * behind.
  */
 #define XXH_INLINE_ALL
 #include "ingest/keyset.h"
@@ -23,7 +24,7 @@ struct block {
 
 struct arena {
 	struct block *first, *last;
-	size_t bytes;              /* of all blocks */
+	size_t bytes; /* of all blocks */
 	size_t block_room;
 };
 
@@ -38,12 +39,12 @@ struct keyset {
 	struct stratum main, recent;
 	struct keyset_entry *entries;
 	size_t count, room;
-	uint32_t *slots;           /* number of an entry + 1; 0: free */
-	size_t slot_count;         /* a power of two */
+	uint32_t *slots;   /* number of an entry + 1; 0: free */
+	size_t slot_count; /* a power of two */
 	struct arena arena;
 };
 
-/* --- key bytes ------------------------------------------------------------------------------------------------------------------------- */
+/* --- key bytes ---------------------------------------------------------------------------------------------------- */
 
 /* What the arena's blocks would take after a key of size. */
 static size_t arena_bytes_with(const struct arena *a, size_t size)
@@ -89,7 +90,7 @@ static bool block_holds(const struct block *b, const void *at)
 	return (const uint8_t *)at >= b->data && (const uint8_t *)at <= b->data + b->room;
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 struct keyset *keyset_new(int64_t limit, size_t memory, bool only_recent)
 {
@@ -100,7 +101,9 @@ struct keyset *keyset_new(int64_t limit, size_t memory, bool only_recent)
 	keys->memory = memory;
 	keys->main.threshold = only_recent ? 0 : INT64_MAX;
 	keys->recent.threshold = INT64_MAX;
-	keys->arena.block_room = block_room < BLOCK_LEAST ? BLOCK_LEAST : block_room > BLOCK_MOST ? BLOCK_MOST : block_room;
+	keys->arena.block_room = block_room < BLOCK_LEAST  ? BLOCK_LEAST
+				 : block_room > BLOCK_MOST ? BLOCK_MOST
+							   : block_room;
 	return keys;
 }
 
@@ -192,7 +195,7 @@ size_t keyset_bytes(const struct keyset *keys)
 	return sizeof(*keys) + table_bytes(keys->room) + keys->arena.bytes;
 }
 
-/* --- thresholds ------------------------------------------------------------------------------------------------------------------------ */
+/* --- thresholds --------------------------------------------------------------------------------------------------- */
 
 /* Takes an entry out of the strata that its hash is no longer in. True where it stays. */
 static bool settle(struct keyset *keys, struct keyset_entry *e)
@@ -269,7 +272,9 @@ static void append(struct keyset *keys, int64_t hash, const void *key, uint32_t 
 	while (keys->slots[at])
 		at = (at + 1) & (keys->slot_count - 1);
 	keys->entries[keys->count] = (struct keyset_entry){
-		.hash = hash, .key = arena_add(&keys->arena, key, size), .size = size,
+		.hash = hash,
+		.key = arena_add(&keys->arena, key, size),
+		.size = size,
 	};
 	keys->slots[at] = (uint32_t)++keys->count;
 }
@@ -290,7 +295,8 @@ void keyset_put(struct keyset *keys, int64_t hash, const void *key, uint32_t siz
 
 	if (!e) {
 		while (strata_of(keys, hash, recent) &&
-		       (FAULT(KEYSET_FULL) || bytes_with(keys, size) > keys->memory || keys->count >= UINT32_MAX - 1) && (s = larger(keys)))
+		       (FAULT(KEYSET_FULL) || bytes_with(keys, size) > keys->memory || keys->count >= UINT32_MAX - 1) &&
+		       (s = larger(keys)))
 			halve(keys, s);
 		if (!strata_of(keys, hash, recent))
 			return;
@@ -304,7 +310,7 @@ void keyset_put(struct keyset *keys, int64_t hash, const void *key, uint32_t siz
 		halve(keys, &keys->recent);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------------------------- */
+/* --- questions ---------------------------------------------------------------------------------------------------- */
 
 int64_t keyset_hash(const void *key, size_t size)
 {

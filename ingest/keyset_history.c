@@ -1,6 +1,7 @@
 /*
- * keyset_history: the pass over the history that fills a key set. Most records' keys lie outside the sample, so this is a hash and a compare per
- * record; only the columns that decide are decoded. Keys inside are looked up a batch at a time, so that their slots are on the way from memory.
+ * keyset_history: the pass over the history that fills a key set. Most records' keys lie outside the sample, so this is
+ * a hash and a compare per record; only the columns that decide are decoded. Keys inside are looked up a batch at a
+ * time, so that their slots are on the way from memory.
  */
 #define XXH_INLINE_ALL
 #include "ingest/keyset.h"
@@ -24,8 +25,8 @@ struct candidate {
 	bool recent;
 };
 
-static size_t pick(const struct keyset *keys, const struct pass *pass, const struct chunk_view *view, size_t from, size_t to,
-		   struct candidate *picked)
+static size_t pick(const struct keyset *keys, const struct pass *pass, const struct chunk_view *view, size_t from,
+		   size_t to, struct candidate *picked)
 {
 	int64_t main = keyset_main_threshold(keys), recent = keyset_recent_threshold(keys);
 	size_t n = 0;
@@ -57,13 +58,14 @@ static void take_part(struct keyset *keys, const struct pass *pass, const struct
 		for (size_t i = 0; i < n; i++) {
 			uint32_t r = picked[i].record;
 
-			keyset_put(keys, picked[i].hash, view->key_bytes + view->key_at[r], view->key_at[r + 1] - view->key_at[r],
-				   picked[i].recent);
+			keyset_put(keys, picked[i].hash, view->key_bytes + view->key_at[r],
+				   view->key_at[r + 1] - view->key_at[r], picked[i].recent);
 		}
 	}
 }
 
-static int read_pass(const struct run *run, struct keyset *keys, sqlite3 *db, const struct pass *pass, struct trouble *t)
+static int read_pass(const struct run *run, struct keyset *keys, sqlite3 *db, const struct pass *pass,
+		     struct trouble *t)
 {
 	bool by_time = !pass->recent_all && pass->recent_ms != INT64_MAX;
 	struct chunk_scan *scan;
@@ -87,16 +89,20 @@ static int read_pass(const struct run *run, struct keyset *keys, sqlite3 *db, co
 	return more;
 }
 
-int keyset_add(const struct run *run, struct keyset *keys, sqlite3 *db, const struct keyset_range *range, struct trouble *t)
+int keyset_add(const struct run *run, struct keyset *keys, sqlite3 *db, const struct keyset_range *range,
+	       struct trouble *t)
 {
 	static const enum chunk_kind kinds[] = { CHUNK_COMMITTED, CHUNK_ABORTED };
-	int64_t split = range->recent_offset < range->start ? range->start :
-			range->recent_offset > range->end ? range->end : range->recent_offset;
+	int64_t split = range->recent_offset < range->start ? range->start
+			: range->recent_offset > range->end ? range->end
+							    : range->recent_offset;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct pass pass = {
 			.place = { range->incarnation_id, range->partition, kinds[i] },
-			.start = range->start, .end = split, .recent_ms = range->recent_ms,
+			.start = range->start,
+			.end = split,
+			.recent_ms = range->recent_ms,
 		};
 
 		if (read_pass(run, keys, db, &pass, t) < 0)

@@ -1,4 +1,7 @@
-/* redis_ask: looks at keys by name: those of the key set that no scan has shown. What is not there becomes a row as well. */
+/*
+ * redis_ask: looks at keys by name: those of the key set that no scan has shown. What is not there becomes a row as
+ * well.
+ */
 #include "ingest/sampler.h"
 
 #include <stdlib.h>
@@ -22,7 +25,8 @@ static bool name_key(struct ask *ask, const struct keyset_entry *entry, struct b
 
 	if (!template_render(p->key, p->key_format, ask->subject->topic, entry->key, entry->size, &ask->redis_key))
 		return false;
-	*redis_key = (struct bytes){ ask->redis_key.data ? (const void *)ask->redis_key.data : "", ask->redis_key.size };
+	*redis_key =
+		(struct bytes){ ask->redis_key.data ? (const void *)ask->redis_key.data : "", ask->redis_key.size };
 	return !look_is_rivals(&ask->look, *redis_key);
 }
 
@@ -38,7 +42,10 @@ static void fill(struct ask *ask, struct look_batch *page)
 		most = ask->look.window;
 	while (page->count < most && (entry = keyset_next(ask->keys, &ask->at)) != NULL) {
 		struct look_key key = {
-			.hash = entry->hash, .key = { entry->key, entry->size }, .strata = entry->strata, .in_set = true,
+			.hash = entry->hash,
+			.key = { entry->key, entry->size },
+			.strata = entry->strata,
+			.in_set = true,
 		};
 
 		if (entry->seen)
@@ -85,7 +92,8 @@ static int ask_all(struct ask *ask, struct trouble *t)
 	if (look_at_field_ttls(&ask->look, t) < 0)
 		return -1;
 	for (size_t i = 0; more > 0; i ^= 1) {
-		more = run_stopped(s->run) ? trouble_set(t, "stopped") : step(ask, &ask->pages[i], &ask->pages[i ^ 1], t);
+		more = run_stopped(s->run) ? trouble_set(t, "stopped")
+					   : step(ask, &ask->pages[i], &ask->pages[i ^ 1], t);
 		run_progress(s->run, "sample", "keys", (int64_t)ask->at, total);
 	}
 	return more < 0 ? -1 : look_settle_field_ttls(&ask->look, t);
@@ -99,8 +107,8 @@ static void ask_release(struct ask *ask)
 	buffer_release(&ask->redis_key);
 }
 
-int sampler_ask(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys,
-		struct sample_counts *counts, struct trouble *t)
+int sampler_ask(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject,
+		struct keyset *keys, struct sample_counts *counts, struct trouble *t)
 {
 	struct ask ask = { .subject = subject, .keys = keys, .counts = counts };
 	int result;

@@ -1,5 +1,6 @@
 /*
- * redis_conn: hiredis over a socket that never blocks, so that time-outs and a stop are ours. See redis_link.c for how a link is made.
+ * redis_conn: hiredis over a socket that never blocks, so that time-outs and a stop are ours. See redis_link.c for how
+ * a link is made.
  */
 #include "ingest/redis_conn.h"
 
@@ -19,16 +20,16 @@ struct redis_conn {
 	const struct run *run;
 	const struct redis_config *redis;
 	int64_t timeout_us;
-	redisContext *link;       /* NULL: lost */
+	redisContext *link; /* NULL: lost */
 	struct reply_arena *arena;
-	struct buffer commands;   /* for redis_conn_ask */
-	char process_id[64];      /* INFO's run_id; empty: not known */
+	struct buffer commands; /* for redis_conn_ask */
+	char process_id[64];    /* INFO's run_id; empty: not known */
 	int process;
-	int64_t lost_us;          /* when the link was lost and no reply came since; UNKNOWN: it was not */
-	bool gave_up;             /* and no reply came since: what comes next has one attempt, not a whole time-out again */
+	int64_t lost_us; /* when the link was lost and no reply came since; UNKNOWN: it was not */
+	bool gave_up;    /* and no reply came since: what comes next has one attempt, not a whole time-out again */
 };
 
-/* --- commands -------------------------------------------------------------------------------------------------------------------------- */
+/* --- commands ----------------------------------------------------------------------------------------------------- */
 
 static void add_number(struct buffer *out, char mark, size_t number)
 {
@@ -48,7 +49,7 @@ void redis_format(struct buffer *out, size_t count, const struct bytes *argument
 	}
 }
 
-/* --- the link -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the link ----------------------------------------------------------------------------------------------------- */
 
 struct reply_origin redis_conn_origin(const struct redis_conn *conn, const char *command)
 {
@@ -73,11 +74,16 @@ static int lose(struct redis_conn *conn, struct trouble *t, const char *why)
 static int no_reply(struct redis_conn *conn, struct trouble *t)
 {
 	redis_conn_drop(conn);
-	return trouble_set(t, "no reply within %lld s: the server hangs, or runs a slow command; see its SLOWLOG, or allow more time with --timeout",
+	return trouble_set(t,
+			   "no reply within %lld s: the server hangs, or runs a slow command; see its SLOWLOG, or "
+			   "allow more time with --timeout",
 			   (long long)(conn->timeout_us / 1000000));
 }
 
-/* Until the socket can do one of events. 1 it can (or may); 0 not within POLL_MS; -1 the time is up or the run is to stop. */
+/*
+ * Until the socket can do one of events. 1 it can (or may); 0 not within POLL_MS; -1 the time is up or the run is to
+ * stop.
+ */
 static int wait_for(struct redis_conn *conn, short events, int64_t since_us, struct trouble *t)
 {
 	struct pollfd fd = { .fd = conn->link->fd, .events = events };
@@ -184,7 +190,7 @@ void redis_conn_forget(struct redis_conn *conn)
 	reply_arena_reset(conn->arena);
 }
 
-/* --- opening and reopening ------------------------------------------------------------------------------------------------------------- */
+/* --- opening and reopening ---------------------------------------------------------------------------------------- */
 
 struct bytes redis_info_value(struct bytes info, const char *name)
 {
@@ -206,7 +212,8 @@ struct bytes redis_info_value(struct bytes info, const char *name)
 }
 
 /* One command of the handshake. */
-static enum link_result shake(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply, struct trouble *t)
+static enum link_result shake(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply,
+			      struct trouble *t)
 {
 	int got;
 
@@ -249,7 +256,8 @@ static enum link_result authenticate(struct redis_conn *conn, struct trouble *t)
 	if (!redis->password)
 		return LINK_UP;
 	if (redis->user)
-		return must(conn, 3, (struct bytes[]){ BYTES("AUTH"), { redis->user, strlen(redis->user) }, password }, t);
+		return must(conn, 3, (struct bytes[]){ BYTES("AUTH"), { redis->user, strlen(redis->user) }, password },
+			    t);
 	return must(conn, 2, (struct bytes[]){ BYTES("AUTH"), password }, t);
 }
 
@@ -267,7 +275,10 @@ static enum link_result select_database(struct redis_conn *conn, struct trouble 
 	return result;
 }
 
-/* PING tells whether the server is ready: unlike the commands before, a server that loads refuses it. Who may not PING finds out later. */
+/*
+ * PING tells whether the server is ready: unlike the commands before, a server that loads refuses it. Who may not PING
+ * finds out later.
+ */
 static enum link_result ping(struct redis_conn *conn, struct trouble *t)
 {
 	struct reply_origin origin = redis_conn_origin(conn, "PING");
@@ -368,7 +379,8 @@ static int connect_within(struct redis_conn *conn, int64_t since_us, bool patien
 	}
 }
 
-int redis_conn_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms, struct redis_conn **conn, struct trouble *t)
+int redis_conn_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms,
+		    struct redis_conn **conn, struct trouble *t)
 {
 	struct redis_conn *c = xalloc(sizeof(*c));
 
@@ -421,7 +433,8 @@ int redis_conn_process(const struct redis_conn *conn)
 	return conn->process;
 }
 
-int redis_conn_ask(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply, struct trouble *t)
+int redis_conn_ask(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply,
+		   struct trouble *t)
 {
 	int got = 0;
 

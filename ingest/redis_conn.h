@@ -6,9 +6,10 @@
  *     redis_conn_flush(conn, t);
  *     redis_conn_receive(conn, &reply, t);                                one reply a command, in order
  *
- * Three answers: 1; 0 the link is lost, and redis_conn_reopen decides whether to go on; -1 trouble that trying again does not cure. A reply that
- * says that the server is not ready (it loads, a script runs) counts as a lost link: what was in flight is asked again once the server is ready.
- * All waiting ends when the run is to stop. The program must ignore SIGPIPE: hiredis writes without asking for that.
+ * Three answers: 1; 0 the link is lost, and redis_conn_reopen decides whether to go on; -1 trouble that trying again
+ * does not cure. A reply that says that the server is not ready (it loads, a script runs) counts as a lost link: what
+ * was in flight is asked again once the server is ready. All waiting ends when the run is to stop. The program must
+ * ignore SIGPIPE: hiredis writes without asking for that.
  */
 #ifndef INGEST_REDIS_CONN_H
 #define INGEST_REDIS_CONN_H
@@ -32,11 +33,12 @@ struct redis_conn;
 void redis_format(struct buffer *out, size_t count, const struct bytes *arguments);
 
 /*
- * Connects, authenticates, selects the database, names the connection and asks not to touch what it reads (where allowed). A server that loads is
- * waited for; one that refuses is trouble at once. timeout_ms: for all of this, and for each reply. redis is borrowed until redis_conn_close.
- * 0 or -1.
+ * Connects, authenticates, selects the database, names the connection and asks not to touch what it reads (where
+ * allowed). A server that loads is waited for; one that refuses is trouble at once. timeout_ms: for all of this, and
+ * for each reply. redis is borrowed until redis_conn_close. 0 or -1.
  */
-int redis_conn_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms, struct redis_conn **conn, struct trouble *t);
+int redis_conn_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms,
+		    struct redis_conn **conn, struct trouble *t);
 void redis_conn_close(struct redis_conn *conn);
 
 /* Queues commands; nothing is sent yet. On a lost link they are dropped. */
@@ -52,18 +54,22 @@ int redis_conn_receive(struct redis_conn *conn, redisReply **reply, struct troub
 void redis_conn_forget(struct redis_conn *conn);
 
 /* One command and its reply, when nothing is in flight; a lost link is reopened and the command repeated. 0 or -1. */
-int redis_conn_ask(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply, struct trouble *t);
+int redis_conn_ask(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply,
+		   struct trouble *t);
 
 /* Gives the link up, and with it all that is in flight. */
 void redis_conn_drop(struct redis_conn *conn);
 
 /*
- * Connects anew, trying until the time-out has passed since the last reply was lost; a link that is up is left alone. In: why it was lost. 0, or -1
- * with the words of the last attempt.
+ * Connects anew, trying until the time-out has passed since the last reply was lost; a link that is up is left alone.
+ * In: why it was lost. 0, or -1 with the words of the last attempt.
  */
 int redis_conn_reopen(struct redis_conn *conn, struct trouble *t);
 
-/* Changes with every reconnection to what is not provably the same process (INFO's run_id): cursors of before mean nothing there. */
+/*
+ * Changes with every reconnection to what is not provably the same process (INFO's run_id): cursors of before mean
+ * nothing there.
+ */
 int redis_conn_process(const struct redis_conn *conn);
 
 /* For the words of errors. */

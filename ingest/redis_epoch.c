@@ -11,7 +11,7 @@
 enum { WINDOW = 1000 };
 
 struct epoch_job {
-	struct fact_epoch row;   /* its key owned here, its words static */
+	struct fact_epoch row; /* its key owned here, its words static */
 	struct buffer redis_key;
 };
 
@@ -85,7 +85,8 @@ static int take_epoch(const struct epochs *e, int32_t partition, const redisRepl
 {
 	struct epoch_job *job = xalloc(sizeof(*job));
 
-	job->row = (struct fact_epoch){ .run_id = e->sampler->run->id, .topic_id = e->topic_id, .partition = partition };
+	job->row =
+		(struct fact_epoch){ .run_id = e->sampler->run->id, .topic_id = e->topic_id, .partition = partition };
 	template_render_partition(e->pipeline->epoch, e->topic, partition, &job->redis_key);
 	job->row.redis_key = (struct bytes){ job->redis_key.data, job->redis_key.size };
 	if (read_epoch(e->sampler, reply, &job->row, t) < 0) {
@@ -117,8 +118,8 @@ static int read_window(const struct epochs *e, int32_t *from, int32_t to, struct
 	return got;
 }
 
-int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct pipeline_config *pipeline, int64_t topic_id, const char *topic,
-		   int32_t partitions, struct trouble *t)
+int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct pipeline_config *pipeline,
+		   int64_t topic_id, const char *topic, int32_t partitions, struct trouble *t)
 {
 	struct epochs e = { sampler, writer, pipeline, topic, topic_id };
 

@@ -1,6 +1,6 @@
 /*
- * redis_formats: the guard of the mapping. Where no record key exists in Redis, a wrong key.format is likelier than as many lost fences: some record keys
- * are asked for under every format.
+ * redis_formats: the guard of the mapping. Where no record key exists in Redis, a wrong key.format is likelier than as
+ * many lost fences: some record keys are asked for under every format.
  */
 #include "ingest/sampler.h"
 
@@ -20,9 +20,11 @@ struct window {
 static void add_key(struct window *w, const struct sample_subject *subject, const struct keyset_entry *entry)
 {
 	for (int f = 0; f < KEY_FORMAT_COUNT; f++) {
-		if (!template_render(subject->pipeline->key, (enum key_format)f, subject->topic, entry->key, entry->size, &w->redis_key))
+		if (!template_render(subject->pipeline->key, (enum key_format)f, subject->topic, entry->key,
+				     entry->size, &w->redis_key))
 			continue;
-		redis_format(&w->commands, 2, (struct bytes[]){ BYTES("EXISTS"), { w->redis_key.data, w->redis_key.size } });
+		redis_format(&w->commands, 2,
+			     (struct bytes[]){ BYTES("EXISTS"), { w->redis_key.data, w->redis_key.size } });
 		w->format[w->count++] = (uint8_t)f;
 	}
 	w->keys++;
@@ -70,8 +72,8 @@ static int ask_window(struct sampler *s, struct window *w, int64_t *hits, struct
 	return got > 0 ? 0 : -1;
 }
 
-int sampler_try_formats(struct sampler *sampler, const struct sample_subject *subject, struct keyset *keys, int64_t *tried, int64_t *hits,
-			struct trouble *t)
+int sampler_try_formats(struct sampler *sampler, const struct sample_subject *subject, struct keyset *keys,
+			int64_t *tried, int64_t *hits, struct trouble *t)
 {
 	int64_t stride = (keyset_count(keys) + KEYS_MOST - 1) / KEYS_MOST, n = 0;
 	struct window window = { .count = 0 };

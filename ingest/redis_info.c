@@ -60,8 +60,9 @@ static int64_t part_of(struct bytes line, const char *name)
 }
 
 /*
- * The line of the database in use. None: it is empty, and nothing is known of field TTLs. Redis 7.4 counts the hashes with field TTLs in it (subexpiry), Valkey 9
- * the keys (keys_with_volatile_items); a line without either is of a server that has no field TTLs.
+ * The line of the database in use. None: it is empty, and nothing is known of field TTLs. Redis 7.4 counts the hashes
+ * with field TTLs in it (subexpiry), Valkey 9 the keys (keys_with_volatile_items); a line without either is of a server
+ * that has no field TTLs.
  */
 static void read_keyspace(struct sampler *s, struct bytes info)
 {
@@ -79,7 +80,9 @@ static void read_keyspace(struct sampler *s, struct bytes info)
 	volatile_hashes = part_of(line, "subexpiry");
 	if (volatile_hashes == UNKNOWN)
 		volatile_hashes = part_of(line, "keys_with_volatile_items");
-	s->field_ttl = volatile_hashes == UNKNOWN ? FIELD_TTL_ABSENT : volatile_hashes ? FIELD_TTL_ASK : FIELD_TTL_UNUSED;
+	s->field_ttl = volatile_hashes == UNKNOWN ? FIELD_TTL_ABSENT
+		       : volatile_hashes          ? FIELD_TTL_ASK
+						  : FIELD_TTL_UNUSED;
 }
 
 int sampler_look_at_keyspace(struct sampler *sampler, struct trouble *t)
@@ -113,7 +116,7 @@ int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble
 	return 0;
 }
 
-/* --- into the index -------------------------------------------------------------------------------------------------------------------- */
+/* --- into the index ----------------------------------------------------------------------------------------------- */
 
 struct info_job {
 	struct fact_redis_server server; /* texts owned below */
@@ -229,11 +232,18 @@ static struct info_job *job_new(const struct sampler *s, struct bytes info)
 	j->info = xmemdup(info.at, info.size);
 	j->info_size = info.size;
 	j->server = (struct fact_redis_server){
-		.run_id = s->run->id, .address = j->address, .read_us = run_now_us(s->run), .role = j->role, .version = j->version,
-		.process = j->process, .replid = j->replid, .replid2 = j->replid2,
+		.run_id = s->run->id,
+		.address = j->address,
+		.read_us = run_now_us(s->run),
+		.role = j->role,
+		.version = j->version,
+		.process = j->process,
+		.replid = j->replid,
+		.replid2 = j->replid2,
 		.repl_offset = redis_info_number(info, "master_repl_offset"),
 		.second_repl_offset = redis_info_number(info, "second_repl_offset"),
-		.uptime_s = redis_info_number(info, "uptime_in_seconds"), .keys = s->server_keys,
+		.uptime_s = redis_info_number(info, "uptime_in_seconds"),
+		.keys = s->server_keys,
 	};
 	return j;
 }

@@ -15,7 +15,8 @@
 /* One attempt; a longer wait is made of several, so that a stop is noticed between them. */
 enum { ATTEMPT_US = 5000000 };
 
-static enum link_result connect_trouble(const struct redis_config *redis, int error, const char *said, struct trouble *t)
+static enum link_result connect_trouble(const struct redis_config *redis, int error, const char *said,
+					struct trouble *t)
 {
 	if (error == ETIMEDOUT || error == EINPROGRESS || error == EAGAIN) {
 		trouble_set(t, "cannot connect: timed out: is a firewall in between?");
@@ -24,7 +25,10 @@ static enum link_result connect_trouble(const struct redis_config *redis, int er
 	if (error == ECONNREFUSED && redis->path)
 		trouble_set(t, "cannot connect: %s: does redis-server still run?", said);
 	else if (error == ECONNREFUSED)
-		trouble_set(t, "cannot connect: %s: does redis-server run there, and listen on this address (bind, protected-mode)?", said);
+		trouble_set(t,
+			    "cannot connect: %s: does redis-server run there, and listen on this address (bind, "
+			    "protected-mode)?",
+			    said);
 	else if (error == ENOENT && redis->path)
 		trouble_set(t, "cannot connect: %s: is that the path of its unixsocket?", said);
 	else
@@ -38,12 +42,15 @@ static int tls_trouble(SSL *ssl, const redisContext *link, struct trouble *t)
 	long verified = ssl ? SSL_get_verify_result(ssl) : X509_V_OK;
 
 	if (verified != X509_V_OK)
-		return trouble_set(t, "TLS: the server's certificate is not trusted: %s; SSL_CERT_FILE may name its authority",
-				   X509_verify_cert_error_string(verified));
+		return trouble_set(
+			t, "TLS: the server's certificate is not trusted: %s; SSL_CERT_FILE may name its authority",
+			X509_verify_cert_error_string(verified));
 	return trouble_set(t, "TLS: %s", link->err ? link->errstr : "no memory for it");
 }
 
-/* A client that trusts what the system trusts, and wants the certificate to name the host or address that was dialled. */
+/*
+ * A client that trusts what the system trusts, and wants the certificate to name the host or address that was dialled.
+ */
 static SSL *new_client(const char *host)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
@@ -82,9 +89,14 @@ static enum link_result encrypt(const struct redis_config *redis, redisContext *
 static enum link_result encrypt(const struct redis_config *redis, redisContext *link, struct trouble *t)
 {
 	(void)link;
-	trouble_set(t, "rediss://: this build has no TLS (hiredis without hiredis_ssl). Run a tunnel and use redis://127.0.0.1:16379: "
-		    "printf 'foreground=yes\\npid=\\n[redis]\\nclient=yes\\naccept=127.0.0.1:16379\\nconnect=%s:%d\\nverifyChain=yes\\n"
-		    "CApath=/etc/ssl/certs\\ncheckHost=%s\\n' | stunnel -fd 0", redis->host, redis->port, redis->host);
+	trouble_set(t,
+		    "rediss://: this build has no TLS (hiredis without hiredis_ssl). Run a tunnel and use "
+		    "redis://127.0.0.1:16379: "
+		    "printf "
+		    "'foreground=yes\\npid=\\n[redis]\\nclient=yes\\naccept=127.0.0.1:16379\\nconnect=%s:%"
+		    "d\\nverifyChain=yes\\n"
+		    "CApath=/etc/ssl/certs\\ncheckHost=%s\\n' | stunnel -fd 0",
+		    redis->host, redis->port, redis->host);
 	return LINK_REFUSED;
 }
 #endif
@@ -93,7 +105,8 @@ static redisContext *dial(const struct redis_config *redis, int64_t timeout_us)
 {
 	struct timeval tv = { .tv_sec = timeout_us / 1000000, .tv_usec = timeout_us % 1000000 };
 
-	return redis->path ? redisConnectUnixWithTimeout(redis->path, tv) : redisConnectWithTimeout(redis->host, redis->port, tv);
+	return redis->path ? redisConnectUnixWithTimeout(redis->path, tv)
+			   : redisConnectWithTimeout(redis->host, redis->port, tv);
 }
 
 /* From here on reads and writes return at once; hiredis then takes EAGAIN as "later". */
@@ -105,7 +118,8 @@ static void never_block(redisContext *link)
 	link->flags &= ~REDIS_BLOCK;
 }
 
-enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, redisContext **link, struct trouble *t)
+enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, redisContext **link,
+				 struct trouble *t)
 {
 	enum link_result result = LINK_UP;
 	redisContext *made;

@@ -17,7 +17,11 @@ enum link_result {
 	LINK_REFUSED,     /* trying again will not help */
 };
 
-/* Connects within timeout_us, or a few seconds if that is less. The socket never blocks afterwards. The caller frees *link with redisFree. */
-enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, redisContext **link, struct trouble *t);
+/*
+ * Connects within timeout_us, or a few seconds if that is less. The socket never blocks afterwards. The caller frees
+ * *link with redisFree.
+ */
+enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, redisContext **link,
+				 struct trouble *t);
 
 #endif

@@ -1,4 +1,7 @@
-/* redis_look: the commands of a batch, and the loop over its replies. redis_row.c makes a row of the replies of one key. */
+/*
+ * redis_look: the commands of a batch, and the loop over its replies. redis_row.c makes a row of the replies of one
+ * key.
+ */
 #include "ingest/redis_look.h"
 
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 
 enum { WINDOW_MOST = 1000, WINDOW_FIRST_WITH_VALUE = 4, WINDOW_BYTES = 4 << 20 };
 
-/* --- batches --------------------------------------------------------------------------------------------------------------------------- */
+/* --- batches ------------------------------------------------------------------------------------------------------ */
 
 void look_batch_add(struct look_batch *batch, const struct look_key *key)
 {
@@ -17,8 +20,13 @@ void look_batch_add(struct look_batch *batch, const struct look_key *key)
 		batch->items = xgrow(batch->items, batch->room, sizeof(*batch->items));
 	}
 	batch->items[batch->count++] = (struct look_item){
-		.hash = key->hash, .at = batch->bytes.size, .redis_size = key->redis_key.size, .key_size = key->key.size,
-		.strata = key->strata, .tries = key->tries, .in_set = key->in_set,
+		.hash = key->hash,
+		.at = batch->bytes.size,
+		.redis_size = key->redis_key.size,
+		.key_size = key->key.size,
+		.strata = key->strata,
+		.tries = key->tries,
+		.in_set = key->in_set,
 	};
 	buffer_add(&batch->bytes, key->redis_key.at, key->redis_key.size);
 	buffer_add(&batch->bytes, key->key.at, key->key.size);
@@ -39,11 +47,16 @@ void look_batch_release(struct look_batch *batch)
 
 struct look_key look_key_of(const struct look_batch *batch, const struct look_item *item)
 {
-	const uint8_t *at = batch->bytes.data ? batch->bytes.data + item->at : (const uint8_t *)""; /* an empty key is not NULL */
+	const uint8_t *at =
+		batch->bytes.data ? batch->bytes.data + item->at : (const uint8_t *)""; /* an empty key is not NULL */
 
 	return (struct look_key){
-		.hash = item->hash, .redis_key = { at, item->redis_size }, .key = { at + item->redis_size, item->key_size },
-		.strata = item->strata, .tries = item->tries, .in_set = item->in_set,
+		.hash = item->hash,
+		.redis_key = { at, item->redis_size },
+		.key = { at + item->redis_size, item->key_size },
+		.strata = item->strata,
+		.tries = item->tries,
+		.in_set = item->in_set,
 	};
 }
 
@@ -57,14 +70,17 @@ void look_take_again(struct look *look, struct look_batch *batch)
 	look_batch_clear(&look->again);
 }
 
-/* --- the look -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the look ----------------------------------------------------------------------------------------------------- */
 
 static struct bytes text_bytes(const char *text)
 {
 	return (struct bytes){ text, strlen(text) };
 }
 
-/* Cuts a command that was formatted with an empty key into what stands before the key's length and what stands behind the key. */
+/*
+ * Cuts a command that was formatted with an empty key into what stands before the key's length and what stands behind
+ * the key.
+ */
 static void split(struct buffer *whole, struct buffer *head, struct buffer *tail)
 {
 	uint8_t *hole = memmem(whole->data, whole->size, "$0\r\n\r\n", 6);
@@ -112,7 +128,8 @@ bool look_is_rivals(struct look *look, struct bytes redis_key)
 	return false;
 }
 
-void look_init(struct look *look, struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys)
+void look_init(struct look *look, struct sampler *sampler, struct writer *writer, const struct sample_subject *subject,
+	       struct keyset *keys)
 {
 	const struct pipeline_config *p = subject->pipeline;
 	bool value = p->state != STATE_OPAQUE && p->field_value && *p->field_value;
@@ -122,8 +139,12 @@ void look_init(struct look *look, struct sampler *sampler, struct writer *writer
 	struct buffer whole = { 0 };
 
 	*look = (struct look){
-		.sampler = sampler, .subject = subject, .keys = keys, .sink = { .run = sampler->run, .writer = writer },
-		.fields = value ? 3 : 2, .window = value ? WINDOW_FIRST_WITH_VALUE : WINDOW_MOST,
+		.sampler = sampler,
+		.subject = subject,
+		.keys = keys,
+		.sink = { .run = sampler->run, .writer = writer },
+		.fields = value ? 3 : 2,
+		.window = value ? WINDOW_FIRST_WITH_VALUE : WINDOW_MOST,
 	};
 	redis_format(&whole, 2 + look->fields, hmget);
 	split(&whole, &look->head, &look->tail);
@@ -212,15 +233,16 @@ static void add_commands(struct look *look, const struct look_batch *batch, cons
 void look_send(struct look *look, struct look_batch *batch)
 {
 	look->out.size = 0;
-	for (batch->sent = batch->answered; batch->sent < batch->count && batch->sent - batch->answered < look->window; batch->sent++)
+	for (batch->sent = batch->answered; batch->sent < batch->count && batch->sent - batch->answered < look->window;
+	     batch->sent++)
 		add_commands(look, batch, &batch->items[batch->sent]);
 	batch->asked_field_ttl = look->sampler->field_ttl == FIELD_TTL_ASK;
 	redis_conn_send(look->sampler->conn, &look->out);
 }
 
 /* The replies of one item, in the order of add_commands. */
-static int receive_item(struct look *look, const struct look_batch *batch, const struct look_item *item, struct row_replies *r,
-			struct trouble *t)
+static int receive_item(struct look *look, const struct look_batch *batch, const struct look_item *item,
+			struct row_replies *r, struct trouble *t)
 {
 	struct redis_conn *conn = look->sampler->conn;
 	int got = redis_conn_receive(conn, &r->fields, t);
@@ -236,7 +258,8 @@ static int receive_item(struct look *look, const struct look_batch *batch, const
 }
 
 /* An answer is a row, or another question. */
-static int take_answer(struct look *look, const struct look_key *key, const struct row_replies *replies, int64_t now_us, struct trouble *t)
+static int take_answer(struct look *look, const struct look_key *key, const struct row_replies *replies, int64_t now_us,
+		       struct trouble *t)
 {
 	struct row row;
 	struct keyset_entry *entry;

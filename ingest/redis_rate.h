@@ -1,5 +1,6 @@
 /*
- * redis_rate: a token bucket, so that an audit stays polite to the server it reads. Keys are the tokens; a tenth of a second's may be taken at once.
+ * redis_rate: a token bucket, so that an audit stays polite to the server it reads. Keys are the tokens; a tenth of a
+ * second's may be taken at once.
  */
 #ifndef INGEST_REDIS_RATE_H
 #define INGEST_REDIS_RATE_H

@@ -64,7 +64,9 @@ static int ask_master(struct sampler *s, struct bytes info, int hops, struct mas
 	}
 	master->replid = redis_info_text(info, "master_replid");
 	master->offset = redis_info_number(info, "master_repl_offset");
-	result = master->replid && master->offset != UNKNOWN ? 0 : trouble_set(t, "master %s: INFO says nothing of replication", address);
+	result = master->replid && master->offset != UNKNOWN
+			 ? 0
+			 : trouble_set(t, "master %s: INFO says nothing of replication", address);
 out:
 	redis_conn_close(conn);
 	free(address);
@@ -79,8 +81,8 @@ static int has_passed(struct bytes info, const struct master *master, struct tro
 	int64_t offset = redis_info_number(info, is_replica(info) ? "slave_repl_offset" : "master_repl_offset");
 
 	if (replid.size != strlen(master->replid) || memcmp(replid.at, master->replid, replid.size))
-		return trouble_set(t, "replica and master have different histories (replid %.*s and %s)", (int)replid.size,
-				   replid.at ? (const char *)replid.at : "", master->replid);
+		return trouble_set(t, "replica and master have different histories (replid %.*s and %s)",
+				   (int)replid.size, replid.at ? (const char *)replid.at : "", master->replid);
 	return offset != UNKNOWN && offset >= master->offset;
 }
 
@@ -98,9 +100,11 @@ static int wait_until_passed(struct sampler *s, const struct master *master, int
 		if (passed)
 			return passed;
 		if (run_stopped(s->run) || run_tick_us(s->run) > until)
-			return trouble_set(t, "the replica stands at offset %lld and has not passed the master's %lld within %lld s",
-					   (long long)redis_info_number(info, "slave_repl_offset"), (long long)master->offset,
-					   (long long)(wait_ms / 1000));
+			return trouble_set(
+				t,
+				"the replica stands at offset %lld and has not passed the master's %lld within %lld s",
+				(long long)redis_info_number(info, "slave_repl_offset"), (long long)master->offset,
+				(long long)(wait_ms / 1000));
 		nanosleep(&(struct timespec){ .tv_nsec = NAP_US * 1000 }, NULL);
 	}
 }
@@ -117,7 +121,8 @@ int sampler_catch_up(struct sampler *sampler, int64_t wait_ms, const char **word
 		return trouble_wrap(t, "redis %s", sampler->redis->address);
 	if (!is_replica(info))
 		return 0;
-	passed = ask_master(sampler, info, 0, &master, &why) < 0 ? -1 : wait_until_passed(sampler, &master, wait_ms, &why);
+	passed = ask_master(sampler, info, 0, &master, &why) < 0 ? -1
+								 : wait_until_passed(sampler, &master, wait_ms, &why);
 	free(master.replid);
 	redis_conn_forget(sampler->conn);
 	return say(sampler, words, passed > 0 ? xstrdup("passed") : xstrdup(why.text));

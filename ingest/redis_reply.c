@@ -155,11 +155,14 @@ void reply_arena_attach(struct reply_arena *arena, redisReader *reader)
 	reader->privdata = arena;
 }
 
-/* --- errors ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 enum redis_fault reply_fault(const redisReply *reply)
 {
-	static const struct { enum redis_fault fault; const char *start; } faults[] = {
+	static const struct {
+		enum redis_fault fault;
+		const char *start;
+	} faults[] = {
 #define ROW(name, start) { REDIS_FAULT_##name, start },
 		REDIS_FAULTS(ROW)
 #undef ROW
@@ -187,7 +190,9 @@ static int moved_trouble(const redisReply *reply, const char *said, struct troub
 
 	if (!strncmp(reply->str, "CLUSTERDOWN", 11) || !slot)
 		return trouble_set(t, "the server is a node of a cluster, which is not covered: %s", said);
-	return trouble_set(t, "slot %d is served by another node of the cluster: cluster mode is not covered, one server must hold all keys (%s)",
+	return trouble_set(t,
+			   "slot %d is served by another node of the cluster: cluster mode is not covered, one server "
+			   "must hold all keys (%s)",
 			   atoi(slot + 1), said);
 }
 
@@ -198,23 +203,33 @@ int reply_trouble(const redisReply *reply, const struct reply_origin *origin, st
 
 	switch (reply_fault(reply)) {
 	case REDIS_FAULT_NO_PERMISSION:
-		return trouble_set(t, "user %s may not run %s: %s; an auditor needs: ACL SETUSER %s on %%R~KEYS +@read -@dangerous +info +hello +auth "
-				   "+ping +select +client|setname +client|no-touch, with KEYS the patterns of the fences and epochs (before Redis 7.0: "
-				   "~KEYS and no no-touch)", user, origin->command, said, user);
+		return trouble_set(t,
+				   "user %s may not run %s: %s; an auditor needs: ACL SETUSER %s on %%R~KEYS +@read "
+				   "-@dangerous +info +hello +auth "
+				   "+ping +select +client|setname +client|no-touch, with KEYS the patterns of the "
+				   "fences and epochs (before Redis 7.0: "
+				   "~KEYS and no no-touch)",
+				   user, origin->command, said, user);
 	case REDIS_FAULT_NO_AUTH:
-		return trouble_set(t, "the server wants a password: give user and password in redis.url or password, or set REDISCLI_AUTH");
+		return trouble_set(t, "the server wants a password: give user and password in redis.url or password, "
+				      "or set REDISCLI_AUTH");
 	case REDIS_FAULT_WRONG_PASSWORD:
-		return trouble_set(t, "wrong password for user %s, or the user is disabled: see redis.url, password and REDISCLI_AUTH", user);
+		return trouble_set(t,
+				   "wrong password for user %s, or the user is disabled: see redis.url, password and "
+				   "REDISCLI_AUTH",
+				   user);
 	case REDIS_FAULT_NO_PASSWORD_SET:
-		return trouble_set(t, "a password is configured, but the server's default user has none: remove it from redis.url, password or "
-				   "REDISCLI_AUTH, or name the user");
+		return trouble_set(t, "a password is configured, but the server's default user has none: remove it "
+				      "from redis.url, password or "
+				      "REDISCLI_AUTH, or name the user");
 	case REDIS_FAULT_READONLY:
-		return trouble_set(t, "%s was refused as a write (%s), though it only reads: a proxy or a renamed command stands in between; connect "
-				   "to the server itself", origin->command, said);
-	case REDIS_FAULT_MOVED:
-		return moved_trouble(reply, said, t);
-	case REDIS_FAULT_AGAIN:
-		return trouble_set(t, "%s: not ready: %s", origin->command, said);
+		return trouble_set(t,
+				   "%s was refused as a write (%s), though it only reads: a proxy or a renamed command "
+				   "stands in between; connect "
+				   "to the server itself",
+				   origin->command, said);
+	case REDIS_FAULT_MOVED: return moved_trouble(reply, said, t);
+	case REDIS_FAULT_AGAIN: return trouble_set(t, "%s: not ready: %s", origin->command, said);
 	default:
 		/* An unknown AUTH is answered with its arguments. */
 		if (!strcmp(origin->command, "AUTH"))

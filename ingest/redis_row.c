@@ -16,8 +16,13 @@ static const int64_t PTTL_NO_KEY = -2;
 static int check_faults(struct look *look, const struct row_replies *r, struct trouble *t)
 {
 	struct redis_conn *conn = look->sampler->conn;
-	const struct { const redisReply *reply; const char *command; } replies[] = {
-		{ reply_fault(r->fields) == REDIS_FAULT_WRONG_TYPE ? NULL : r->fields, "HMGET" }, { r->ttl, "PTTL" }, { r->type, "TYPE" },
+	const struct {
+		const redisReply *reply;
+		const char *command;
+	} replies[] = {
+		{ reply_fault(r->fields) == REDIS_FAULT_WRONG_TYPE ? NULL : r->fields, "HMGET" },
+		{ r->ttl, "PTTL" },
+		{ r->type, "TYPE" },
 	};
 
 	if (FAULT(REDIS_HMGET))
@@ -31,7 +36,8 @@ static int check_faults(struct look *look, const struct row_replies *r, struct t
 			return reply_trouble(replies[i].reply, &origin, t);
 	}
 	if (r->ttl->type != REDIS_REPLY_INTEGER || (r->type && !reply_is_text(r->type)) ||
-	    (r->fields->type != REDIS_REPLY_ERROR && (r->fields->type != REDIS_REPLY_ARRAY || r->fields->elements != look->fields)))
+	    (r->fields->type != REDIS_REPLY_ERROR &&
+	     (r->fields->type != REDIS_REPLY_ARRAY || r->fields->elements != look->fields)))
 		return trouble_set(t, "HMGET, PTTL, TYPE: a reply of another shape than Redis gives");
 	return 0;
 }
@@ -77,7 +83,7 @@ static struct bytes cut(struct bytes b)
 
 struct number {
 	int64_t value;
-	struct bytes raw;        /* where malformed */
+	struct bytes raw; /* where malformed */
 	enum fencefield state;
 };
 
@@ -137,9 +143,19 @@ static void begin_row(const struct look *look, const struct look_key *key, struc
 
 	row->malformed[0] = row->type[0] = '\0';
 	row->fence = (struct fact_fence){
-		.topic_id = look->subject->topic_id, .hash = key->hash, .key = key->key, .redis_key = key->redis_key,
-		.strata = key->strata, .sampled_us = UNKNOWN, .present = 1, .partition = UNKNOWN, .offset = UNKNOWN,
-		.value_hash = UNKNOWN, .value_number = UNKNOWN, .ttl_ms = UNKNOWN, .field_ttl_ms = UNKNOWN,
+		.topic_id = look->subject->topic_id,
+		.hash = key->hash,
+		.key = key->key,
+		.redis_key = key->redis_key,
+		.strata = key->strata,
+		.sampled_us = UNKNOWN,
+		.present = 1,
+		.partition = UNKNOWN,
+		.offset = UNKNOWN,
+		.value_hash = UNKNOWN,
+		.value_number = UNKNOWN,
+		.ttl_ms = UNKNOWN,
+		.field_ttl_ms = UNKNOWN,
 		.slot = s->cluster ? redis_slot(key->redis_key.at, key->redis_key.size) : UNKNOWN,
 		.node = s->cluster ? s->redis->address : NULL,
 	};
@@ -160,7 +176,8 @@ static int make_other(const struct look_key *key, const struct row_replies *r, s
 	return 1;
 }
 
-int row_make(struct look *look, const struct look_key *key, const struct row_replies *r, struct row *row, struct trouble *t)
+int row_make(struct look *look, const struct look_key *key, const struct row_replies *r, struct row *row,
+	     struct trouble *t)
 {
 	bool gone, last = key->tries >= TRIES_MOST;
 

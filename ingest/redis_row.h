@@ -1,5 +1,6 @@
 /*
- * redis_row: what the replies about one Redis key say, as a row of table fence. What is odd about a key is a sample, not trouble.
+ * redis_row: what the replies about one Redis key say, as a row of table fence. What is odd about a key is a sample,
+ * not trouble.
  */
 #ifndef INGEST_REDIS_ROW_H
 #define INGEST_REDIS_ROW_H
@@ -19,7 +20,11 @@ struct row {
 	char type[32];
 };
 
-/* 1 a row, but for the time; 0 the replies contradict each other: ask again; -1 an error of the server that is no sample. */
-int row_make(struct look *look, const struct look_key *key, const struct row_replies *replies, struct row *row, struct trouble *t);
+/*
+ * 1 a row, but for the time; 0 the replies contradict each other: ask again; -1 an error of the server that is no
+ * sample.
+ */
+int row_make(struct look *look, const struct look_key *key, const struct row_replies *replies, struct row *row,
+	     struct trouble *t);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * redis_scan: SCAN, and a look at every key that it shows and that is in the sample.
  *
- * On the wire: SCAN 1 | SCAN 2, keys of page 1 | SCAN 3, keys of page 2 | ... While the server works on one page, the replies to the one before become
- * rows, so that neither side waits for the other. After a lost connection to the same process the pages in flight are asked again, and the scan goes on
- * from the last cursor that came back; another process knows nothing of it, and the scan is incomplete.
+ * On the wire: SCAN 1 | SCAN 2, keys of page 1 | SCAN 3, keys of page 2 | ... While the server works on one page, the
+ * replies to the one before become rows, so that neither side waits for the other. After a lost connection to the same
+ * process the pages in flight are asked again, and the scan goes on from the last cursor that came back; another
+ * process knows nothing of it, and the scan is incomplete.
  */
 #include "ingest/sampler.h"
 
@@ -24,18 +25,18 @@ struct scan {
 	struct look_batch pages[2];
 	char *match;
 	size_t match_size;
-	char cursor[32];          /* of the next SCAN, or of the one in flight */
-	bool done;                /* the cursor came back to 0 */
-	int process;              /* that gave the cursor */
+	char cursor[32]; /* of the next SCAN, or of the one in flight */
+	bool done;       /* the cursor came back to 0 */
+	int process;     /* that gave the cursor */
 	struct buffer record_key, command;
-	struct redis_seen others;  /* keys taken that the key set does not have */
+	struct redis_seen others; /* keys taken that the key set does not have */
 };
 
-/* --- which keys ------------------------------------------------------------------------------------------------------------------------ */
+/* --- which keys --------------------------------------------------------------------------------------------------- */
 
 /*
- * Redis may have far more keys than the history, none of which the pass over the history saw: then T is too high for this side, and halves until they
- * fit. What was taken above it is outside the sample from now on.
+ * Redis may have far more keys than the history, none of which the pass over the history saw: then T is too high for
+ * this side, and halves until they fit. What was taken above it is outside the sample from now on.
  */
 static void fit_others(struct scan *scan)
 {
@@ -43,7 +44,7 @@ static void fit_others(struct scan *scan)
 	const struct keyset_entry *entry;
 
 	while (redis_seen_count(&scan->others) && (redis_seen_count(&scan->others) > keyset_limit(scan->keys) ||
-				      redis_seen_bytes(&scan->others) > s->run->memory / OTHERS_SHARE)) {
+						   redis_seen_bytes(&scan->others) > s->run->memory / OTHERS_SHARE)) {
 		keyset_halve(scan->keys);
 		redis_seen_cut(&scan->others, keyset_main_threshold(scan->keys));
 		scan->counts->taken = redis_seen_count(&scan->others);
@@ -81,7 +82,10 @@ static void take_items(struct scan *scan, struct look_batch *page)
 	page->count = kept;
 }
 
-/* A key that is in the sample goes onto the page; where it is to be found in our own sets is fetched while the next ones are considered. */
+/*
+ * A key that is in the sample goes onto the page; where it is to be found in our own sets is fetched while the next
+ * ones are considered.
+ */
 static void consider(struct scan *scan, struct bytes redis_key, struct look_batch *page)
 {
 	const struct pipeline_config *p = scan->subject->pipeline;
@@ -89,12 +93,14 @@ static void consider(struct scan *scan, struct bytes redis_key, struct look_batc
 
 	if (look_is_rivals(&scan->look, redis_key))
 		return;
-	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size, &scan->record_key)) {
+	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size,
+			    &scan->record_key)) {
 		scan->counts->scanned++;
 		scan->counts->unparsed++;
 		return;
 	}
-	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "", scan->record_key.size };
+	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "",
+				  scan->record_key.size };
 	key.hash = keyset_hash(key.key.at, key.key.size);
 	if (key.hash >= keyset_main_threshold(scan->keys)) {
 		scan->counts->scanned++;
@@ -105,7 +111,7 @@ static void consider(struct scan *scan, struct bytes redis_key, struct look_batc
 	look_batch_add(page, &key);
 }
 
-/* --- the wire -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the wire ----------------------------------------------------------------------------------------------------- */
 
 static void send_scan(struct scan *scan)
 {
@@ -113,9 +119,13 @@ static void send_scan(struct scan *scan)
 	int size = snprintf(count, sizeof(count), "%lld", (long long)redis_rate_page(&scan->look.sampler->rate));
 
 	scan->command.size = 0;
-	redis_format(&scan->command, 6, (struct bytes[]){
-		BYTES("SCAN"), { scan->cursor, strlen(scan->cursor) }, BYTES("MATCH"), { scan->match, scan->match_size },
-		BYTES("COUNT"), { count, (size_t)size } });
+	redis_format(&scan->command, 6,
+		     (struct bytes[]){ BYTES("SCAN"),
+				       { scan->cursor, strlen(scan->cursor) },
+				       BYTES("MATCH"),
+				       { scan->match, scan->match_size },
+				       BYTES("COUNT"),
+				       { count, (size_t)size } });
 	redis_conn_send(scan->look.sampler->conn, &scan->command);
 }
 
@@ -154,7 +164,8 @@ static void pay(struct scan *scan, const struct look_batch *page)
 }
 
 /*
- * Receives the page in flight, sends the next SCAN and the page's looks, and receives the looks of the page before. 1; 0 the link is lost; -1 trouble.
+ * Receives the page in flight, sends the next SCAN and the page's looks, and receives the looks of the page before. 1;
+ * 0 the link is lost; -1 trouble.
  */
 static int step(struct scan *scan, struct trouble *t)
 {
@@ -194,7 +205,8 @@ static int recover(struct scan *scan, struct trouble *t)
 	if (redis_conn_reopen(conn, t) < 0)
 		return -1;
 	if (redis_conn_process(conn) != scan->process)
-		return trouble_set(t, "the server was restarted or replaced during the scan, and its cursor means nothing there");
+		return trouble_set(
+			t, "the server was restarted or replaced during the scan, and its cursor means nothing there");
 	if (scan->done)
 		return 0;
 	send_scan(scan);
@@ -251,8 +263,8 @@ static void scan_release(struct scan *scan)
 	free(scan->match);
 }
 
-int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject, struct keyset *keys,
-		 struct sample_counts *counts, struct trouble *t)
+int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject,
+		 struct keyset *keys, struct sample_counts *counts, struct trouble *t)
 {
 	struct scan scan = { .subject = subject, .keys = keys, .counts = counts, .cursor = "0" };
 	int result;

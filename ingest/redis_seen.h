@@ -1,8 +1,9 @@
 /*
- * redis_seen: the Redis keys without a record that a scan has taken, so that none is taken twice. SCAN may show a key more than once.
+ * redis_seen: the Redis keys without a record that a scan has taken, so that none is taken twice. SCAN may show a key
+ * more than once.
  *
- * Of each key 128 bits are kept: the hash that also decides its place in the sample, and a second one. Two keys would have to agree in all of them
- * for one to be missed.
+ * Of each key 128 bits are kept: the hash that also decides its place in the sample, and a second one. Two keys would
+ * have to agree in all of them for one to be missed.
  */
 #ifndef INGEST_REDIS_SEEN_H
 #define INGEST_REDIS_SEEN_H

@@ -1,4 +1,7 @@
-/* sample: the sink of samples. Rows are gathered into jobs of thousands, each one block of memory for rows and one for bytes, and inserted by the writer. */
+/*
+ * sample: the sink of samples. Rows are gathered into jobs of thousands, each one block of memory for rows and one for
+ * bytes, and inserted by the writer.
+ */
 #include "ingest/sampler.h"
 
 #include <stdio.h>
@@ -13,7 +16,7 @@ enum { JOB_ROWS = 4096, JOB_BYTES = 1 << 20 };
 
 struct sample_job {
 	size_t count;
-	size_t used, room;       /* of bytes */
+	size_t used, room; /* of bytes */
 	uint8_t *bytes;
 	struct fact_fence rows[JOB_ROWS];
 };
@@ -46,8 +49,9 @@ static struct sample_job *job_new(size_t bytes)
 
 static size_t row_bytes(const struct fact_fence *row)
 {
-	return row->key.size + row->redis_key.size + row->partition_raw.size + row->offset_raw.size + row->value_raw.size +
-	       (row->type ? strlen(row->type) + 1 : 0) + (row->malformed ? strlen(row->malformed) + 1 : 0);
+	return row->key.size + row->redis_key.size + row->partition_raw.size + row->offset_raw.size +
+	       row->value_raw.size + (row->type ? strlen(row->type) + 1 : 0) +
+	       (row->malformed ? strlen(row->malformed) + 1 : 0);
 }
 
 static const void *keep(struct sample_job *job, const void *bytes, size_t size)
@@ -86,7 +90,8 @@ int sample_add(struct sample_sink *sink, const struct fact_fence *row, struct tr
 	size_t bytes = row_bytes(row);
 	struct fact_fence *kept;
 
-	if (sink->job && (sink->job->count == JOB_ROWS || sink->job->room - sink->job->used < bytes) && sample_flush(sink, t) < 0)
+	if (sink->job && (sink->job->count == JOB_ROWS || sink->job->room - sink->job->used < bytes) &&
+	    sample_flush(sink, t) < 0)
 		return -1;
 	if (!sink->job)
 		sink->job = job_new(bytes);
@@ -103,7 +108,7 @@ int sample_add(struct sample_sink *sink, const struct fact_fence *row, struct tr
 	return 0;
 }
 
-/* --- corrections ----------------------------------------------------------------------------------------------------------------------- */
+/* --- corrections -------------------------------------------------------------------------------------------------- */
 
 struct correction {
 	const char *sql;

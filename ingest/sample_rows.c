@@ -1,4 +1,7 @@
-/* sample_rows: an eponymous virtual table whose only argument is a pointer to struct sample_rows. Columns are those of facts.h. */
+/*
+ * sample_rows: an eponymous virtual table whose only argument is a pointer to struct sample_rows. Columns are those of
+ * facts.h.
+ */
 #include "ingest/sample_rows.h"
 
 #include <stdlib.h>
@@ -10,9 +13,9 @@
 
 #define POINTER_TYPE "fencepost sample_rows"
 
-#define NAME(name) ", " #name
-static const char insert_sql[] = "INSERT INTO fence (run_id" FACT_FENCE(NAME, NAME, NAME) ") SELECT run_id" FACT_FENCE(NAME, NAME, NAME)
-				 " FROM sample_rows(?)";
+#define NAME(name)   ", " #name
+static const char insert_sql[] = "INSERT INTO fence (run_id" FACT_FENCE(NAME, NAME, NAME) ") SELECT run_id" FACT_FENCE(
+	NAME, NAME, NAME) " FROM sample_rows(?)";
 static const char declare_sql[] = "CREATE TABLE sample_rows (run_id" FACT_FENCE(NAME, NAME, NAME) ", rows HIDDEN)";
 #undef NAME
 
@@ -26,7 +29,8 @@ struct cursor {
 	size_t at;
 };
 
-static int table_connect(sqlite3 *db, void *context, int count, const char *const *arguments, sqlite3_vtab **table, char **error)
+static int table_connect(sqlite3 *db, void *context, int count, const char *const *arguments, sqlite3_vtab **table,
+			 char **error)
 {
 	int rc = sqlite3_declare_vtab(db, declare_sql);
 
@@ -120,13 +124,19 @@ static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, 
 	const struct fact_fence *row = &c->rows->rows[c->at];
 
 	switch ((enum column)column) {
-#define INT(name) case COLUMN_##name: give_int(context, row->name); break;
-#define TEXT(name) case COLUMN_##name: give_text(context, row->name); break;
-#define BLOB(name) case COLUMN_##name: give_blob(context, row->name); break;
-	INT(run_id)
-	FACT_FENCE(INT, TEXT, BLOB)
-	case COLUMN_rows:
+#define INT(name)                             \
+	case COLUMN_##name:                   \
+		give_int(context, row->name); \
 		break;
+#define TEXT(name)                             \
+	case COLUMN_##name:                    \
+		give_text(context, row->name); \
+		break;
+#define BLOB(name) \
+	case COLUMN_##name: give_blob(context, row->name); break;
+		INT(run_id)
+		FACT_FENCE(INT, TEXT, BLOB)
+	case COLUMN_rows: break;
 #undef INT
 #undef TEXT
 #undef BLOB

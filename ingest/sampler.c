@@ -5,7 +5,8 @@
 
 #include "sql/mem.h"
 
-int sampler_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms, struct sampler **sampler, struct trouble *t)
+int sampler_open(const struct run *run, const struct redis_config *redis, int64_t timeout_ms, struct sampler **sampler,
+		 struct trouble *t)
 {
 	struct sampler *s = xalloc(sizeof(*s));
 

@@ -26,10 +26,10 @@ struct sampler {
 	struct redis_conn *conn;
 	struct redis_rate rate;
 	int64_t timeout_ms;
-	int64_t server_keys;      /* keys of the database in use; UNKNOWN before INFO */
-	bool cluster;             /* a node of a cluster: keys have slots */
+	int64_t server_keys; /* keys of the database in use; UNKNOWN before INFO */
+	bool cluster;        /* a node of a cluster: keys have slots */
 	enum field_ttl field_ttl;
-	char *replica_words;      /* of sampler_catch_up */
+	char *replica_words; /* of sampler_catch_up */
 };
 
 /* What INFO keyspace says of the database in use, into the sampler; who may not ask leaves it unknown. 0 or -1. */
@@ -38,11 +38,14 @@ int sampler_look_at_keyspace(struct sampler *sampler, struct trouble *t);
 /* All of INFO; forgets the replies before. The bytes live until the next redis_conn_forget. 0 or -1. */
 int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble *t);
 
-/* A value of INFO as a number, UNKNOWN where it is none; and as text that is fit for the index, NULL where there is none, for the caller to free. */
+/*
+ * A value of INFO as a number, UNKNOWN where it is none; and as text that is fit for the index, NULL where there is
+ * none, for the caller to free.
+ */
 int64_t redis_info_number(struct bytes info, const char *name);
 char *redis_info_text(struct bytes info, const char *name);
 
-/* --- the sink: sample.c ---------------------------------------------------------------------------------------------------------------- */
+/* --- the sink: sample.c ------------------------------------------------------------------------------------------- */
 
 struct sample_job;
 

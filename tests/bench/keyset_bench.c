@@ -31,10 +31,12 @@ static void die(const char *why)
 	exit(1);
 }
 
-static void add_chunk(sqlite3_stmt *stmt, struct chunk_builder *builder, struct chunk_encoder *encoder, struct chunk_blob *blob)
+static void add_chunk(sqlite3_stmt *stmt, struct chunk_builder *builder, struct chunk_encoder *encoder,
+		      struct chunk_blob *blob)
 {
 	struct chunk_span span = chunk_builder_span(builder);
-	int64_t numbers[] = { 1, 0, 0, span.first_offset, span.end_offset, (int64_t)span.records, span.min_ms, span.max_ms };
+	int64_t numbers[] = { 1,           0,          0, span.first_offset, span.end_offset, (int64_t)span.records,
+			      span.min_ms, span.max_ms };
 	struct trouble t;
 
 	chunk_builder_seal(builder, encoder, blob);
@@ -59,7 +61,9 @@ static void fill(sqlite3 *db, int64_t records, int64_t keys)
 		char key[32];
 		uint64_t n = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
 		int size = snprintf(key, sizeof(key), "user-%09" PRIu64, (n >> 32) % (uint64_t)keys);
-		struct record r = { .offset = i, .timestamp_ms = i, .key = key, .key_size = size, .value_size = 60, .value_hash = n };
+		struct record r = {
+			.offset = i, .timestamp_ms = i, .key = key, .key_size = size, .value_size = 60, .value_hash = n
+		};
 
 		if (chunk_builder_add(builder, &r, &t) < 0)
 			die(t.text);
@@ -90,7 +94,8 @@ static double speed(const struct run *run, sqlite3 *db, int64_t records, int64_t
 
 int main(int argc, char **argv)
 {
-	int64_t records = argc > 1 ? atoll(argv[1]) : 10000000, keys = argc > 2 ? atoll(argv[2]) : 2000000, limit = argc > 3 ? atoll(argv[3]) : 100000;
+	int64_t records = argc > 1 ? atoll(argv[1]) : 10000000, keys = argc > 2 ? atoll(argv[2]) : 2000000,
+		limit = argc > 3 ? atoll(argv[3]) : 100000;
 	static atomic_int never;
 	struct run run = { .stop = &never };
 	struct trouble t;
@@ -106,7 +111,8 @@ int main(int argc, char **argv)
 	sampled = speed(&run, db, records, limit);
 	whole = speed(&run, db, records, INT64_MAX);
 	printf("{\"bench\": \"keyset\", \"records\": %" PRId64 ", \"keys\": %" PRId64 ", \"limit\": %" PRId64
-	       ", \"sampled_per_second\": %.0f, \"all_per_second\": %.0f}\n", records, keys, limit, sampled, whole);
+	       ", \"sampled_per_second\": %.0f, \"all_per_second\": %.0f}\n",
+	       records, keys, limit, sampled, whole);
 	sqlite3_close(db);
 	return 0;
 }

@@ -3,8 +3,9 @@
  *
  *     sample_bench [KEYS [ROUNDS]]          1,000,000 hashes of three fields, five rounds
  *
- * Starts a redis-server of its own on a unix socket. Each round asks redis-benchmark (one connection, pipelined) for the speed of SCAN COUNT 1000,
- * HMGET and PTTL, and samples all keys into a new index. The limit is 1 / (1/SCAN + 1/HMGET + 1/PTTL) keys/s. Prints one JSON object with the medians.
+ * Starts a redis-server of its own on a unix socket. Each round asks redis-benchmark (one connection, pipelined) for
+ * the speed of SCAN COUNT 1000, HMGET and PTTL, and samples all keys into a new index. The limit is 1 / (1/SCAN +
+ * 1/HMGET + 1/PTTL) keys/s. Prints one JSON object with the medians.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -62,7 +63,7 @@ static void die(const char *what, const char *why)
 	exit(1);
 }
 
-/* --- the server ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static void start_server(struct bench *b)
 {
@@ -72,8 +73,8 @@ static void start_server(struct bench *b)
 	snprintf(b->socket, sizeof(b->socket), "%s/redis.sock", b->dir);
 	b->server = fork();
 	if (b->server == 0) {
-		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", b->socket, "--save", "", "--dir", b->dir, "--logfile",
-		       "redis.log", (char *)NULL);
+		execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", b->socket, "--save", "", "--dir",
+		       b->dir, "--logfile", "redis.log", (char *)NULL);
 		_exit(127);
 	}
 }
@@ -102,8 +103,8 @@ static void fill(const struct bench *b)
 		int64_t to = i + FILL < b->keys ? i + FILL : b->keys, first = i;
 
 		for (; i < to; i++)
-			redisAppendCommand(c, "HSET state:user-%012lld value %s offset %lld partition %d", (long long)i, "0123456789abcdef",
-					   (long long)(i * 7), (int)(i % 12));
+			redisAppendCommand(c, "HSET state:user-%012lld value %s offset %lld partition %d", (long long)i,
+					   "0123456789abcdef", (long long)(i * 7), (int)(i % 12));
 		for (int64_t n = first; n < to; n++)
 			if (redisGetReply(c, &reply) != REDIS_OK)
 				die("fill", c->errstr);
@@ -124,7 +125,7 @@ static void stop_server(const struct bench *b)
 		fprintf(stderr, "sample_bench: cannot remove %s\n", b->dir);
 }
 
-/* --- the parts ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the parts ---------------------------------------------------------------------------------------------------- */
 
 static double per_second(const struct bench *b, int64_t requests, const char *command)
 {
@@ -132,8 +133,9 @@ static double per_second(const struct bench *b, int64_t requests, const char *co
 	double rps = 0;
 	FILE *pipe;
 
-	snprintf(shell, sizeof(shell), "redis-benchmark -s %s --csv -c 1 -P %d -n %" PRId64 " -r %" PRId64 " %s 2>/dev/null", b->socket, PIPELINE,
-		 requests, b->keys, command);
+	snprintf(shell, sizeof(shell),
+		 "redis-benchmark -s %s --csv -c 1 -P %d -n %" PRId64 " -r %" PRId64 " %s 2>/dev/null", b->socket,
+		 PIPELINE, requests, b->keys, command);
 	pipe = popen(shell, "r");
 	while (pipe && fgets(line, sizeof(line), pipe)) {
 		const char *comma = strstr(line, "\",\"");
@@ -146,12 +148,14 @@ static double per_second(const struct bench *b, int64_t requests, const char *co
 	return rps;
 }
 
-/* --- the sampler ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the sampler -------------------------------------------------------------------------------------------------- */
 
 static struct config *configure(const struct bench *b)
 {
-	char *yaml = xprintf("kafka:\n  bootstrap.servers: unused:9092\nredis:\n  url: unix://%s\n  rate: 0\nindex: i.db\npipelines:\n  orders:\n"
-			     "    topic: orders\n    group: g\n    key: \"state:{key}\"\n", b->socket);
+	char *yaml = xprintf("kafka:\n  bootstrap.servers: unused:9092\nredis:\n  url: unix://%s\n  rate: 0\nindex: "
+			     "i.db\npipelines:\n  orders:\n"
+			     "    topic: orders\n    group: g\n    key: \"state:{key}\"\n",
+			     b->socket);
 	struct config_overrides overrides = { .redis_rate = UNKNOWN };
 	struct config *config;
 	struct trouble t = { "" };
@@ -175,15 +179,17 @@ static void sample(const struct bench *b, const struct config *config, struct ro
 	struct sampler *sampler;
 	struct writer *writer;
 	char *path = xprintf("%s/index.db", b->dir);
-	int64_t start, main_start = clock_us(CLOCK_THREAD_CPUTIME_ID), all_start = clock_us(CLOCK_PROCESS_CPUTIME_ID), took, main_cpu;
+	int64_t start, main_start = clock_us(CLOCK_THREAD_CPUTIME_ID), all_start = clock_us(CLOCK_PROCESS_CPUTIME_ID),
+		       took, main_cpu;
 
 	unlink(path);
 	if (index_open_write(&run, path, 0, &index, &t) != INDEX_OPEN)
 		die("index", t.text);
 	start = clock_us(CLOCK_MONOTONIC);
 	writer = writer_start(&run, index.db);
-	if (sampler_open(&run, &config->pipelines[0].redis, 60000, &sampler, &t) < 0 || sampler_info(sampler, writer, &t) < 0 ||
-	    sampler_scan(sampler, writer, &subject, keys, &counts, &t) < 0 || writer_stop(writer, &t) < 0)
+	if (sampler_open(&run, &config->pipelines[0].redis, 60000, &sampler, &t) < 0 ||
+	    sampler_info(sampler, writer, &t) < 0 || sampler_scan(sampler, writer, &subject, keys, &counts, &t) < 0 ||
+	    writer_stop(writer, &t) < 0)
 		die("sample", t.text);
 	took = clock_us(CLOCK_MONOTONIC) - start;
 	if (!counts.scan_complete || counts.taken != b->keys)
@@ -231,7 +237,8 @@ static double median(const struct round *rounds, size_t count, size_t offset)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .keys = argc > 1 ? atoll(argv[1]) : 1000000, .rounds = argc > 2 ? (size_t)atoi(argv[2]) : 5 };
+	struct bench b = { .keys = argc > 1 ? atoll(argv[1]) : 1000000,
+			   .rounds = argc > 2 ? (size_t)atoi(argv[2]) : 5 };
 	struct round rounds[ROUNDS_MOST];
 	struct config *config;
 
@@ -243,9 +250,11 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < b.rounds; i++)
 		rounds[i] = measure(&b, config);
 #define MEDIAN(member) median(rounds, b.rounds, offsetof(struct round, member))
-	printf("{\"bench\": \"sample\", \"keys\": %" PRId64 ", \"rounds\": %zu, \"scan\": %.0f, \"hmget\": %.0f, \"pttl\": %.0f, \"limit\": %.0f, "
-	       "\"sampled\": %.0f, \"ratio\": %.3f, \"main_us_per_key\": %.3f, \"writer_us_per_key\": %.3f}\n", b.keys, b.rounds, MEDIAN(scan),
-	       MEDIAN(hmget), MEDIAN(pttl), MEDIAN(limit), MEDIAN(sampled), MEDIAN(ratio), MEDIAN(main_cpu), MEDIAN(writer_cpu));
+	printf("{\"bench\": \"sample\", \"keys\": %" PRId64
+	       ", \"rounds\": %zu, \"scan\": %.0f, \"hmget\": %.0f, \"pttl\": %.0f, \"limit\": %.0f, "
+	       "\"sampled\": %.0f, \"ratio\": %.3f, \"main_us_per_key\": %.3f, \"writer_us_per_key\": %.3f}\n",
+	       b.keys, b.rounds, MEDIAN(scan), MEDIAN(hmget), MEDIAN(pttl), MEDIAN(limit), MEDIAN(sampled),
+	       MEDIAN(ratio), MEDIAN(main_cpu), MEDIAN(writer_cpu));
 	config_free(config);
 	stop_server(&b);
 	return 0;

@@ -3,10 +3,10 @@
  *
  *     sample_tool CONFIG INDEX KEYS STEP...
  *
- * CONFIG is a config file; its first pipeline, with its first topic, is sampled into INDEX. KEYS holds the record keys, one a line, in hex, after
- * "r" where recent ("-": none). Steps, in order:
+ * CONFIG is a config file; its first pipeline, with its first topic, is sampled into INDEX. KEYS holds the record keys,
+ * one a line, in hex, after "r" where recent ("-": none). Steps, in order:
  *
- *     info  epochs=N  scan  ask  formats  catch-up=MS  pause (until a line comes from stdin)  add=KEYS (more record keys)
+ *     info  epochs=N  scan  ask  formats  catch-up=MS  pause (for a line on stdin)  add=KEYS (more record keys)
  *     limit=N  memory=BYTES  timeout=MS  rate=N  only-recent  rival=TEMPLATE       (before the first of the others)
  *
  * Prints one JSON object with the counts. Exit 1 with the trouble on stderr where a step fails.
@@ -139,7 +139,8 @@ static int take_step(struct tool *tool, const char *step, struct trouble *t)
 	if (!strcmp(step, "info"))
 		return sampler_info(tool->sampler, tool->writer, t);
 	if (!strncmp(step, "epochs=", 7))
-		return sampler_epochs(tool->sampler, tool->writer, s->pipeline, s->topic_id, s->topic, (int32_t)number, t);
+		return sampler_epochs(tool->sampler, tool->writer, s->pipeline, s->topic_id, s->topic, (int32_t)number,
+				      t);
 	if (!strcmp(step, "scan"))
 		return sampler_scan(tool->sampler, tool->writer, s, tool->keys, &tool->counts, t);
 	if (!strcmp(step, "ask"))
@@ -167,7 +168,10 @@ static void print_text(const char *name, const char *text)
 	}
 	putchar('"');
 	for (; *text; text++)
-		printf(*text == '"' || *text == '\\' ? "\\%c" : (unsigned char)*text < ' ' ? "\\u%04x" : "%c", (unsigned char)*text);
+		printf(*text == '"' || *text == '\\' ? "\\%c"
+		       : (unsigned char)*text < ' '  ? "\\u%04x"
+						     : "%c",
+		       (unsigned char)*text);
 	putchar('"');
 }
 
@@ -175,9 +179,11 @@ static void print_counts(const struct tool *tool)
 {
 	const struct sample_counts *c = &tool->counts;
 
-	printf("{\"scanned\": %" PRId64 ", \"unparsed\": %" PRId64 ", \"taken\": %" PRId64 ", \"asked\": %" PRId64 ", \"nameless\": %" PRId64 ", \"scan_complete\": %s",
+	printf("{\"scanned\": %" PRId64 ", \"unparsed\": %" PRId64 ", \"taken\": %" PRId64 ", \"asked\": %" PRId64
+	       ", \"nameless\": %" PRId64 ", \"scan_complete\": %s",
 	       c->scanned, c->unparsed, c->taken, c->asked, c->nameless, c->scan_complete ? "true" : "false");
-	printf(", \"main_threshold\": %" PRId64 ", \"recent_threshold\": %" PRId64 ", \"main\": %" PRId64 ", \"recent\": %" PRId64,
+	printf(", \"main_threshold\": %" PRId64 ", \"recent_threshold\": %" PRId64 ", \"main\": %" PRId64
+	       ", \"recent\": %" PRId64,
 	       keyset_main_threshold(tool->keys), keyset_recent_threshold(tool->keys), keyset_main_count(tool->keys),
 	       keyset_recent_count(tool->keys));
 	printf(", \"server_keys\": %" PRId64 ", \"tried\": %" PRId64, sampler_server_keys(tool->sampler), tool->tried);
@@ -219,7 +225,9 @@ static int finish(struct tool *tool, int result, struct trouble *t)
 
 static int run_tool(struct tool *tool, char **arguments)
 {
-	struct config_overrides overrides = { .redis_auth = getenv("REDISCLI_AUTH"), .redis_rate = UNKNOWN, .env = env };
+	struct config_overrides overrides = { .redis_auth = getenv("REDISCLI_AUTH"),
+					      .redis_rate = UNKNOWN,
+					      .env = env };
 	struct trouble t = { "" };
 	int status;
 
@@ -231,7 +239,9 @@ static int run_tool(struct tool *tool, char **arguments)
 		return 1;
 	}
 	tool->subject = (struct sample_subject){
-		.pipeline = &tool->config->pipelines[0], .topic = tool->config->pipelines[0].topics[0], .topic_id = 1,
+		.pipeline = &tool->config->pipelines[0],
+		.topic = tool->config->pipelines[0].topics[0],
+		.topic_id = 1,
 	};
 	status = finish(tool, work(tool, arguments + 3, &t), &t);
 	index_close(&tool->index);
@@ -243,7 +253,9 @@ int main(int argc, char **argv)
 {
 	struct tool tool = {
 		.run = { .id = 1, .wall_us = wall_us, .tick_us = tick_us, .stop = &stop, .memory = 256 << 20 },
-		.limit = 1000000, .memory = 256 << 20, .timeout_ms = 5000,
+		.limit = 1000000,
+		.memory = 256 << 20,
+		.timeout_ms = 5000,
 	};
 
 	if (argc < 4) {

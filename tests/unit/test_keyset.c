@@ -99,9 +99,9 @@ static void run_model(uint64_t seed, uint64_t distinct, int64_t limit, size_t me
 static void test_model(void **state)
 {
 	(void)state;
-	run_model(1, 5000, INT64_MAX, 64 << 20, false); /* everything fits */
-	run_model(2, 5000, 1000, 64 << 20, false);      /* the limit halves main */
-	run_model(3, 5000, 100, 64 << 20, false);       /* and recent */
+	run_model(1, 5000, INT64_MAX, 64 << 20, false);  /* everything fits */
+	run_model(2, 5000, 1000, 64 << 20, false);       /* the limit halves main */
+	run_model(3, 5000, 100, 64 << 20, false);        /* and recent */
 	run_model(4, 5000, INT64_MAX, 100 << 10, false); /* memory halves */
 	run_model(5, 5000, 2000, 48 << 10, true);
 	run_model(6, 20000, 1, 64 << 20, false);
@@ -139,8 +139,12 @@ static void test_thresholds_nest(void **state)
 
 static void test_odd_keys(void **state)
 {
-	static const struct { const char *bytes; uint32_t size; } odd[] = {
-		{ "", 0 }, { "\0", 1 }, { "\0\0", 2 }, { "a\nb", 3 }, { "{x}", 3 }, { "*?[", 3 }, { "\xff\xfe", 2 }, { " ", 1 },
+	static const struct {
+		const char *bytes;
+		uint32_t size;
+	} odd[] = {
+		{ "", 0 },    { "\0", 1 },  { "\0\0", 2 },     { "a\nb", 3 },
+		{ "{x}", 3 }, { "*?[", 3 }, { "\xff\xfe", 2 }, { " ", 1 },
 	};
 	struct keyset *keys = keyset_new(100, 1 << 20, false);
 	uint8_t *big = xarray(65536, 1);
@@ -151,7 +155,8 @@ static void test_odd_keys(void **state)
 	assert_null(keyset_next(keys, &at));
 	for (int twice = 0; twice < 2; twice++) {
 		for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-			keyset_put(keys, keyset_hash(odd[i].bytes, odd[i].size), odd[i].size ? odd[i].bytes : NULL, odd[i].size, false);
+			keyset_put(keys, keyset_hash(odd[i].bytes, odd[i].size), odd[i].size ? odd[i].bytes : NULL,
+				   odd[i].size, false);
 		keyset_put(keys, keyset_hash(big, 65536), big, 65536, true);
 	}
 	assert_int_equal(keyset_count(keys), 9);
@@ -234,12 +239,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_thresholds_nest),
-		cmocka_unit_test(test_odd_keys),
-		cmocka_unit_test(test_identity_is_hash_and_bytes),
-		cmocka_unit_test(test_seen_survives),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_model),         cmocka_unit_test(test_thresholds_nest),
+		cmocka_unit_test(test_odd_keys),      cmocka_unit_test(test_identity_is_hash_and_bytes),
+		cmocka_unit_test(test_seen_survives), cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,8 +101,12 @@ static void write_records(struct world *w, int64_t from, int64_t to)
 	for (int64_t i = from; i < to; i++) {
 		uint32_t size = key_of(i, key);
 		struct chunk_builder *b = builders[i % 13 == 0];
-		struct record r = { .offset = i * 2, .timestamp_ms = time_of(i), .key = key, .key_size = is_null(i) ? -1 : (int32_t)size,
-				    .value_size = i % 5 ? 3 : -1, .value_hash = i % 5 ? 7 : 0 };
+		struct record r = { .offset = i * 2,
+				    .timestamp_ms = time_of(i),
+				    .key = key,
+				    .key_size = is_null(i) ? -1 : (int32_t)size,
+				    .value_size = i % 5 ? 3 : -1,
+				    .value_hash = i % 5 ? 7 : 0 };
 
 		assert_int_equal(chunk_builder_add(b, &r, &w->t), 0);
 		if (chunk_builder_full(b) || chunk_builder_span(b).records == 5000)
@@ -135,7 +139,8 @@ static void check_range(struct keyset *keys, const struct keyset_range *range, b
 		hash = keyset_hash(key, size);
 		if (!only_recent && hash < keyset_main_threshold(keys))
 			strata[n] |= STRATUM_MAIN;
-		if ((i * 2 >= range->recent_offset || time_of(i) >= range->recent_ms) && hash < keyset_recent_threshold(keys))
+		if ((i * 2 >= range->recent_offset || time_of(i) >= range->recent_ms) &&
+		    hash < keyset_recent_threshold(keys))
 			strata[n] |= STRATUM_RECENT;
 	}
 	for (int64_t i = 0; i < RECORDS; i++) {
@@ -156,7 +161,11 @@ static void check_range(struct keyset *keys, const struct keyset_range *range, b
 static void test_ranges(void **state)
 {
 	struct world *w = *state;
-	static const struct { struct keyset_range range; int64_t limit; bool only_recent; } cases[] = {
+	static const struct {
+		struct keyset_range range;
+		int64_t limit;
+		bool only_recent;
+	} cases[] = {
 		{ { 1, 0, 0, 2 * RECORDS, INT64_MAX, INT64_MAX }, INT64_MAX, false },
 		{ { 1, 0, 0, 2 * RECORDS, INT64_MAX, INT64_MAX }, 500, false },
 		{ { 1, 0, 0, 2 * RECORDS, 79000, INT64_MAX }, 1000, false },
@@ -189,7 +198,8 @@ static void test_tail(void **state)
 {
 	struct world *w = *state;
 	struct keyset *keys = keyset_new(800, 64 << 20, false);
-	struct keyset_range head = { 1, 0, 0, RECORDS, 2 * RECORDS - 1000, INT64_MAX }, tail = { 1, 0, RECORDS, 2 * RECORDS, 2 * RECORDS - 1000, INT64_MAX };
+	struct keyset_range head = { 1, 0, 0, RECORDS, 2 * RECORDS - 1000, INT64_MAX },
+			    tail = { 1, 0, RECORDS, 2 * RECORDS, 2 * RECORDS - 1000, INT64_MAX };
 	struct keyset_range whole = { 1, 0, 0, 2 * RECORDS, 2 * RECORDS - 1000, INT64_MAX };
 
 	write_records(w, 0, RECORDS / 2);

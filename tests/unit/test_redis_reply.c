@@ -119,14 +119,20 @@ static void test_pieces(void **state)
 static void test_faults(void **state)
 {
 	struct reading *r = *state;
-	static const struct { const char *said; enum redis_fault fault; const char *words; } cases[] = {
+	static const struct {
+		const char *said;
+		enum redis_fault fault;
+		const char *words;
+	} cases[] = {
 		{ "-LOADING Redis is loading\r\n", REDIS_FAULT_AGAIN, "not ready" },
 		{ "-BUSY Redis is busy\r\n", REDIS_FAULT_AGAIN, "BUSY" },
 		{ "-MASTERDOWN Link\r\n", REDIS_FAULT_AGAIN, "MASTERDOWN" },
 		{ "-WRONGTYPE Operation\r\n", REDIS_FAULT_WRONG_TYPE, "WRONGTYPE" },
-		{ "-NOPERM this user\r\n", REDIS_FAULT_NO_PERMISSION, "user aud may not run HMGET: NOPERM this user; an auditor needs: ACL SETUSER aud on" },
+		{ "-NOPERM this user\r\n", REDIS_FAULT_NO_PERMISSION,
+		  "user aud may not run HMGET: NOPERM this user; an auditor needs: ACL SETUSER aud on" },
 		{ "-NOAUTH Authentication required.\r\n", REDIS_FAULT_NO_AUTH, "REDISCLI_AUTH" },
-		{ "-WRONGPASS invalid username-password pair\r\n", REDIS_FAULT_WRONG_PASSWORD, "wrong password for user aud" },
+		{ "-WRONGPASS invalid username-password pair\r\n", REDIS_FAULT_WRONG_PASSWORD,
+		  "wrong password for user aud" },
 		{ "-ERR invalid password\r\n", REDIS_FAULT_WRONG_PASSWORD, "wrong password" },
 		{ "-ERR Client sent AUTH, but no password is set\r\n", REDIS_FAULT_NO_PASSWORD_SET, "has none" },
 		{ "-MOVED 3999 127.0.0.1:6381\r\n", REDIS_FAULT_MOVED, "slot 3999" },
@@ -195,8 +201,11 @@ static void test_info_values(void **state)
 {
 	static const char text[] = "# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\nempty:\r\nrole:master\nlast:x:y";
 	struct bytes info = { text, sizeof(text) - 1 }, v;
-	static const struct { const char *name, *value; } cases[] = {
-		{ "redis_version", "7.0.15" }, { "run_id", "abc" }, { "empty", "" }, { "role", "master" }, { "last", "x:y" },
+	static const struct {
+		const char *name, *value;
+	} cases[] = {
+		{ "redis_version", "7.0.15" }, { "run_id", "abc" }, { "empty", "" },
+		{ "role", "master" },          { "last", "x:y" },
 	};
 
 	(void)state;
