@@ -372,6 +372,16 @@ static int exit_of(const struct report_result *result)
 	return result->status == REPORT_CLEAN && result->complete ? EXIT_CLEAN : EXIT_TROUBLE;
 }
 
+/* Told once: what is written later is not lost by this failure. */
+static int flush_stdout(struct trouble *t)
+{
+	if (!FAULT(STDOUT) && fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	trouble_set(t, "write to stdout: %s", strerror(errno));
+	clearerr(stdout);
+	return -1;
+}
+
 /* The report directory, then the text: what is on stdout exists on disk. */
 static int publish(struct session *s, bool directory, struct trouble *t)
 {
@@ -389,7 +399,7 @@ static int publish(struct session *s, bool directory, struct trouble *t)
 	}
 	if (reports_print(&s->run, s->index.db, s->o->json, stdout, t) < 0)
 		return -1;
-	return exit_of(&result);
+	return flush_stdout(t) < 0 ? -1 : exit_of(&result);
 }
 
 /* Metrics are written in every case, so that silence is never taken for health. */
@@ -401,7 +411,7 @@ static int write_metrics(struct session *s, int status)
 	if (!s->o->metrics)
 		return status;
 	if (s->index.db && s->run.id)
-		written = reports_metrics(&s->run, s->index.db, s->o->metrics, &t);
+		written = reports_metrics(&s->run, s->index.db, status != EXIT_CLEAN && status != EXIT_FINDINGS, s->o->metrics, &t);
 	else
 		written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
 	if (written == 0)
@@ -473,8 +483,7 @@ static int choose_run(struct session *s, const char *reached, struct trouble *t)
 	return found > 0 ? 0 : -1;
 }
 
-/* check, report */
-static int command_again(struct session *s)
+static int again(struct session *s)
 {
 	bool check = strcmp(s->o->command, "check") == 0;
 	struct trouble t = { 0 };
@@ -488,7 +497,13 @@ static int command_again(struct session *s)
 	if (choose_run(s, check ? "sampled" : "checked", &t) < 0 || (check && timed_check(s, &t) < 0))
 		return fail(s->console, EXIT_TROUBLE, &t);
 	status = publish(s, !check, &t);
-	return write_metrics(s, status < 0 ? fail(s->console, EXIT_TROUBLE, &t) : status);
+	return status < 0 ? fail(s->console, EXIT_TROUBLE, &t) : status;
+}
+
+/* check, report */
+static int command_again(struct session *s)
+{
+	return write_metrics(s, again(s));
 }
 
 static void show_check(void *context, const struct check_text *check)

@@ -169,8 +169,11 @@ static void write_durations(struct outfile *out, const json_t *summary, const ch
 		json_int(stage, "duration_us"));
 }
 
-/* When the newest complete run up to this one had looked at everything: 1 with *us, 0 where there is none, -1. */
-static int last_complete(sqlite3 *db, int64_t run, int64_t *us, struct trouble *t)
+/*
+ * When the newest complete run up to this one, or before it, had looked at everything: 1 with *us, 0 where there is
+ * none, -1.
+ */
+static int last_complete(sqlite3 *db, int64_t run, bool itself, int64_t *us, struct trouble *t)
 {
 	const struct row_keys keys = { .run = run };
 	sqlite3_stmt *stmt;
@@ -179,6 +182,8 @@ static int last_complete(sqlite3 *db, int64_t run, int64_t *us, struct trouble *
 	if (rows_prepare(db, sql_reports_checked_runs, &keys, &stmt, t) < 0)
 		return -1;
 	while ((more = db_step(stmt, t)) > 0) {
+		if (db_int(stmt, 0) == run && !itself)
+			continue;
 		*us = db_int(stmt, 1);
 		complete = summary_complete(db, db_int(stmt, 0), t);
 		if (complete)
@@ -193,7 +198,7 @@ int metrics_write(sqlite3 *db, const json_t *summary, struct outfile *out, struc
 	static const char last[] = "fencepost_last_complete_timestamp_seconds";
 	const char *config = json_text(json_object_get(summary, "config"), "name");
 	int64_t us = 0;
-	int found = last_complete(db, json_int(summary, "run"), &us, t);
+	int found = last_complete(db, json_int(summary, "run"), json_flag(summary, "complete"), &us, t);
 
 	if (found < 0)
 		return trouble_wrap(t, "metrics");

@@ -209,12 +209,22 @@ int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble
 	return !missed;
 }
 
-int reports_metrics(const struct run *run, sqlite3 *db, const char *file, struct trouble *t)
+/* What is on disk and in the index may be whole; what the run was to do was not done. */
+static void take_back_complete(json_t *summary)
+{
+	json_put(summary, "complete", json_false());
+	if (summary_result(summary).status == REPORT_CLEAN)
+		json_put(summary, "status", json_string(report_status_word(REPORT_INCOMPLETE)));
+}
+
+int reports_metrics(const struct run *run, sqlite3 *db, bool failed, const char *file, struct trouble *t)
 {
 	json_t *summary = summary_build(db, run->id, t);
 	struct outfile *out = summary ? outfile_open(file, OUTFILE_PLAIN, t) : NULL;
 	int result = -1;
 
+	if (summary && failed)
+		take_back_complete(summary);
 	if (out && metrics_write(db, summary, out, t) == 0)
 		result = outfile_commit(out, NULL, t);
 	else

@@ -42,8 +42,11 @@ int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, stru
  */
 int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble *t);
 
-/* metrics.prom alone, to a file (temp name, rename). run->id may be a run that did not finish. */
-int reports_metrics(const struct run *run, sqlite3 *db, const char *file, struct trouble *t);
+/*
+ * metrics.prom alone, to a file (temp name, rename). run->id may be a run that did not finish. failed: something after
+ * the checks went wrong, so that the run is not complete whatever the index says.
+ */
+int reports_metrics(const struct run *run, sqlite3 *db, bool failed, const char *file, struct trouble *t);
 
 /*
  * The same for a run that failed before it had an index: it was incomplete, and nothing else is claimed. config is the

@@ -43,7 +43,7 @@ static int report(const struct run *run, sqlite3 *db, char **args, struct troubl
 	if (strcmp(command, "looked") == 0)
 		return reports_looked(run, db, stdout, t);
 	if (strcmp(command, "metrics") == 0)
-		return reports_metrics(run, db, args[2], t);
+		return reports_metrics(run, db, false, args[2], t);
 	if (strcmp(command, "failed") == 0)
 		return reports_metrics_failed(run, args[1], args[2], t);
 	return reports_print(run, db, strcmp(command, "json") == 0, stdout, t);
