@@ -410,10 +410,14 @@ static int write_metrics(struct session *s, int status)
 
 	if (!s->o->metrics)
 		return status;
-	if (s->index.db && s->run.id)
+	if (s->index.db && s->run.id) {
 		written = reports_metrics(&s->run, s->index.db, status != EXIT_CLEAN && status != EXIT_FINDINGS, s->o->metrics, &t);
-	else
-		written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
+		if (written == 0)
+			return status;
+		note(s->console, t.text);
+		status = status == EXIT_CLEAN ? EXIT_TROUBLE : status;
+	}
+	written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
 	if (written == 0)
 		return status;
 	note(s->console, t.text);
