@@ -82,7 +82,6 @@ static int work(const struct run *run, sqlite3 *db, const struct analyzer_option
 
 int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_options *options, struct trouble *t)
 {
-	struct trouble ignored;
 	struct checks checks;
 	int result;
 
@@ -95,7 +94,8 @@ int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_opt
 		result = work(run, db, options, &checks, t);
 	if (result < 0)
 		db_rollback(db);
-	script_run(db, sql_queries_check_teardown, run->id, &ignored);
+	if (script_run(db, sql_queries_check_teardown, run->id, result < 0 ? NULL : t) < 0)
+		result = -1;
 	checks_free(&checks);
 	return result;
 }

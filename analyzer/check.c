@@ -343,19 +343,20 @@ static int write_outcomes(const struct job *job, const struct trouble *why, stru
 	return why ? run_trouble(job->run, job->db, &gap, why, t) : 0;
 }
 
-static int64_t findings_most(const struct job *job)
+static int read_findings_most(struct job *job, struct trouble *t)
 {
 	sqlite3_stmt *stmt;
-	struct trouble ignored;
-	int64_t most = FINDINGS_MOST;
+	int more;
 
-	if (db_prepare(job->db, sql_queries_check_max_findings, &stmt, &ignored) < 0)
-		return most;
+	job->most = FINDINGS_MOST;
+	if (db_prepare(job->db, sql_queries_check_max_findings, &stmt, t) < 0)
+		return -1;
 	db_bind_int(stmt, 1, job->run->id);
-	if (db_step(stmt, &ignored) > 0)
-		most = sqlite3_column_int64(stmt, 0);
+	more = db_step(stmt, t);
+	if (more > 0)
+		job->most = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	return most;
+	return more < 0 ? -1 : 0;
 }
 
 int check_run(const struct run *run, sqlite3 *db, const struct check *check, int64_t ordinal, struct trouble *t)
@@ -365,7 +366,8 @@ int check_run(const struct run *run, sqlite3 *db, const struct check *check, int
 	bool failed = false;
 	int result = load_outcomes(&job, t);
 
-	job.most = findings_most(&job);
+	if (result == 0)
+		result = read_findings_most(&job, t);
 	if (result == 0)
 		result = db_script(db, "SAVEPOINT one_check", t);
 	if (result == 0)

@@ -149,6 +149,14 @@ static void set_range(struct fact_horizon *row, const struct bound *b)
 	}
 }
 
+/* Why C is not known; NULL: it is, or there is none. A partition younger than the look at the commits was not asked for. */
+static const char *commit_trouble(const struct lane *lane, const struct subject *subject, const struct look *commit)
+{
+	if (commit->trouble.text[0])
+		return commit->trouble.text;
+	return subject->role == ROLE_SOURCE && lane->pipeline->group && commit->at_us == UNKNOWN ? "not asked for" : NULL;
+}
+
 static int record_part(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, int64_t sampled_us,
 		       struct trouble *t)
 {
@@ -172,7 +180,7 @@ static int record_part(struct plan *plan, const struct lane *lane, const struct 
 		.high_watermark_before_commit_us = looks->high_watermark.at_us,
 		.committed = known_commit->value,
 		.committed_us = known_commit->at_us,
-		.commit_trouble = known_commit->trouble.text[0] ? known_commit->trouble.text : NULL,
+		.commit_trouble = commit_trouble(lane, subject, known_commit),
 		.last_stable = part->last_stable,
 		.last_stable_us = part->last_stable_us,
 		.high_watermark = part->high_watermark,

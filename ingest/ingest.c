@@ -215,22 +215,41 @@ static int ask_lanes(struct plan *plan, struct trouble *t)
 	return 0;
 }
 
-/* Partitions that were not replayed to their end, and commits that could not be read. */
+/* What else of a partition was asked for and not answered. */
+static int record_unread(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, struct trouble *t)
+{
+	const struct partition_looks *looks = &subject->looks[p];
+	const struct {
+		const char *stage;
+		const struct trouble *why;
+	} unread[] = {
+		{ "read the log start of", &looks->log_start.trouble },
+		{ "read the high watermark of", &looks->high_watermark.trouble },
+		{ "read the commit of", &looks->commit.trouble },
+		{ "read the last high watermark of", &looks->last_high_watermark.trouble },
+	};
+
+	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++)
+		if (unread[i].why->text[0] && plan_trouble(plan, unread[i].stage, lane, subject, p, unread[i].why, t) < 0)
+			return -1;
+	return 0;
+}
+
+/* Partitions that were not replayed to their end, and looks that failed. */
 static int record_uncovered(struct plan *plan, struct lane *lane, struct trouble *t)
 {
 	for (size_t i = 0; i < lane->count; i++) {
 		struct subject *subject = &lane->subjects[i];
 		const struct topic_history *history = subject_history(lane, subject);
 
-		if (history->trouble.text[0] && plan_trouble(plan, "replay", lane, subject, UNKNOWN, &history->trouble, t) < 0)
+		if (history->trouble.text[0] && !subject->told &&
+		    plan_trouble(plan, "replay", lane, subject, UNKNOWN, &history->trouble, t) < 0)
 			return -1;
 		for (int32_t p = 0; p < history->partitions; p++) {
-			const struct trouble *commit = p < subject->look_count ? &subject->looks[p].commit.trouble : NULL;
-
 			if (!history->parts[p].covered &&
 			    plan_trouble(plan, "replay", lane, subject, p, &history->parts[p].trouble, t) < 0)
 				return -1;
-			if (commit && commit->text[0] && plan_trouble(plan, "read the commit of", lane, subject, p, commit, t) < 0)
+			if (p < subject->look_count && record_unread(plan, lane, subject, p, t) < 0)
 				return -1;
 		}
 	}

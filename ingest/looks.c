@@ -21,14 +21,25 @@ static void keep(struct look *look, const struct offset_query *query)
 	look->trouble = query->trouble;
 }
 
+/* A topic of which nothing is known yet has no commits read at step 2, even where a later look at it succeeds. */
+static int tell_trouble(struct plan *plan, const struct lane *lane, struct subject *subject, struct trouble *t)
+{
+	const struct topic_history *history = subject_history(lane, subject);
+
+	if (!history->trouble.text[0])
+		return 0;
+	subject->told = true;
+	return plan_trouble(plan, "replay", lane, subject, UNKNOWN, &history->trouble, t);
+}
+
 int looks_first(struct plan *plan, struct lane *lane, struct trouble *t)
 {
-	(void)plan;
-	(void)t;
 	for (size_t i = 0; i < lane->count; i++) {
 		struct subject *subject = &lane->subjects[i];
 		const struct topic_history *history = subject_history(lane, subject);
 
+		if (tell_trouble(plan, lane, subject, t) < 0)
+			return -1;
 		subject_grow(subject, history);
 		for (int32_t p = 0; p < history->partitions; p++) {
 			const struct topic_part *part = &history->parts[p];

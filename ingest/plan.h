@@ -50,6 +50,7 @@ struct subject {
 	enum role role;
 	int64_t topic_id;                   /* row of table topic */
 	int32_t partitions_at_start;
+	bool told;                          /* trouble of the topic was recorded when the run began */
 	struct partition_looks *looks;
 	int32_t look_count;
 	int64_t *keyed;                     /* per partition: the key set holds the history below this offset */
