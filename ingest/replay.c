@@ -121,12 +121,20 @@ static void choose_ends(struct topic_history *topic)
 	}
 }
 
+/* Trouble of an earlier look makes room for the next one. */
+static void forget(const struct run *run, const char *topic, struct trouble *trouble)
+{
+	if (trouble->text[0])
+		run_note(run, "topic %s: looking again after: %s", topic, trouble->text);
+	trouble->text[0] = '\0';
+}
+
 /* The last stable offset before the high watermark: whatever moves between, it never seems to lie above. */
-static void look_all(struct source *source, struct topic_history *topics, size_t count)
+static void look_all(const struct run *run, struct source *source, struct topic_history *topics, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (int32_t j = 0; j < topics[i].partitions; j++)
-			topics[i].parts[j].trouble.text[0] = '\0';
+			forget(run, topics[i].topic, &topics[i].parts[j].trouble);
 	look(source, topics, count, OFFSET_LOG_START);
 	look(source, topics, count, OFFSET_LAST_STABLE);
 	look(source, topics, count, OFFSET_HIGH_WATERMARK);
@@ -138,7 +146,7 @@ int replay_open(const struct run *run, struct source *source, sqlite3 *db, struc
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
 		describe(source, &topics[i]);
-	look_all(source, topics, count);
+	look_all(run, source, topics, count);
 	return resume_topics(run, source, db, topics, count, t);
 }
 
@@ -155,7 +163,7 @@ int replay_extend(const struct run *run, struct source *source, sqlite3 *db, str
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
 		describe(source, &topics[i]);
-	look_all(source, topics, count);
+	look_all(run, source, topics, count);
 	for (size_t i = 0; i < count && !run_stopped(run); i++) {
 		int result = is_open(&topics[i]) ? resume_parts(run, db, &topics[i], t) : resume_topics(run, source, db, &topics[i], 1, t);
 
@@ -273,7 +281,7 @@ static int reopen(const struct run *run, struct source *source, sqlite3 *db, str
 		}
 	if (!beyond || run_stopped(run))
 		return 0;
-	look_all(source, topics, count);
+	look_all(run, source, topics, count);
 	return resume_topics(run, source, db, topics, count, t) < 0 ? -1 : 1;
 }
 

@@ -16,8 +16,10 @@ int db_trouble(sqlite3 *db, struct trouble *t, const char *doing)
 
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, struct trouble *t)
 {
+	bool fails = t && FAULT(DB_PREPARE); /* who takes no words expects that it may fail */
+
 	*stmt = NULL;
-	if (!(t && FAULT(DB_PREPARE)) && /* without t it may fail */ sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) == SQLITE_OK)
+	if (!fails && sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) == SQLITE_OK)
 		return 0;
 	return db_trouble(db, t, "prepare");
 }
