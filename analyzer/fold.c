@@ -107,6 +107,7 @@ static void begin(struct fold *f)
 	keytable_init(&f->table, keeps_values(f->topic));
 	seen_init(&f->seen, seen);
 	f->placement = (struct placement){ xarray(cells, sizeof(int64_t)), xarray(cells, sizeof(int64_t)), cells };
+	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
 	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
 	f->positive = xarray(CHUNK_RECORDS_MAX, sizeof(*f->positive));
 	f->scan = chunk_scan_new(f->db, columns(f->topic));
@@ -117,6 +118,7 @@ static void end(struct fold *f)
 	chunk_scan_free(f->scan);
 	free(f->hash);
 	free(f->positive);
+	free(f->first_place);
 	free(f->filter);
 	free(f->placement.records);
 	free(f->placement.keys);
@@ -130,6 +132,7 @@ static int stream_partitions(struct fold *f, struct trouble *t)
 {
 	for (size_t i = 0; i < f->topic->part_n; i++) {
 		f->part = &f->topic->parts[i];
+		f->first_place[i] = f->table.places.count;
 		if (fold_stream(f, t) < 0)
 			return -1;
 		if (f->too_large)
@@ -138,6 +141,7 @@ static int stream_partitions(struct fold *f, struct trouble *t)
 			return trouble_wrap(t, "partition %d", f->part->partition);
 		f->null_keys += f->count.null_keys;
 	}
+	f->first_place[f->topic->part_n] = f->table.places.count;
 	return 0;
 }
 
@@ -218,8 +222,24 @@ static int fold_topic(const struct run *run, sqlite3 *db, struct fold_topic *top
 	return result < 0 ? trouble_wrap(t, "fold %s", topic->name) : 0;
 }
 
+/* Whether the fold holds topics of other pipelines too, which stay. */
+static int has_others(const struct run *run, sqlite3 *db, struct trouble *t)
+{
+	sqlite3_stmt *stmt;
+	int more;
+
+	if (db_prepare(db, sql_queries_fold_others, &stmt, t) < 0)
+		return -1;
+	db_bind_int(stmt, 1, run->id);
+	more = db_step(stmt, t);
+	if (more > 0)
+		more = sqlite3_column_int64(stmt, 0) > 0;
+	sqlite3_finalize(stmt);
+	return more;
+}
+
 /* The list is read to its end first: the rows it comes from are among those that go. */
-static int clear_earlier(const struct run *run, sqlite3 *db, struct trouble *t)
+static int clear_pipelines(const struct run *run, sqlite3 *db, struct trouble *t)
 {
 	sqlite3_stmt *rows;
 	int64_t *topics = NULL;
@@ -237,7 +257,15 @@ static int clear_earlier(const struct run *run, sqlite3 *db, struct trouble *t)
 	for (size_t i = 0; i < n && more == 0; i++)
 		more = script_run(db, sql_queries_fold_clear_topic, topics[i], t);
 	free(topics);
-	return more < 0 ? -1 : script_run(db, sql_queries_fold_clear_run, run->id, t);
+	return more;
+}
+
+static int clear_earlier(const struct run *run, sqlite3 *db, struct trouble *t)
+{
+	int others = has_others(run, db, t);
+	int result = others < 0 ? -1 : others ? clear_pipelines(run, db, t) : script_run(db, sql_queries_fold_clear_all, run->id, t);
+
+	return result < 0 ? -1 : script_run(db, sql_queries_fold_clear_run, run->id, t);
 }
 
 int fold_run(const struct run *run, sqlite3 *db, struct trouble *t)

@@ -72,6 +72,7 @@ struct fold {
 	bool too_large;          /* the sample does not fit */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;
+	size_t *first_place;     /* per part of the topic, and one more: its places in the table begin here */
 	size_t looked_entries;   /* entries with a sample: the first of the table */
 	int64_t lowest_state;    /* the lowest state_id that other topics have, at most 0 */
 	int64_t loaded_keys, recent_keys; /* samples; those of them that are in the recent stratum alone */
@@ -80,7 +81,6 @@ struct fold {
 	struct fold_partition *part;
 	struct partition_count count;
 	struct rejected_span rejected_here;
-	size_t first_place;
 };
 
 /* The ordinal of the first count under which the hash is at home in the partition, or -1. */
@@ -125,10 +125,10 @@ int rebase_count(struct fold *f, struct trouble *t);
 
 /* --- fold_write.c --- */
 
-/* Key states, placement and partition state of f->part. 0 or -1. */
+/* Placement and partition state of f->part. 0 or -1. */
 int fold_write_partition(struct fold *f, struct trouble *t);
 
-/* Fence states, off-home keys, counts and the topic's state, after all partitions. 0 or -1. */
+/* Key states, fence states, off-home keys, counts and the topic's state, after all partitions. 0 or -1. */
 int fold_write_topic(struct fold *f, struct trouble *t);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sql/keyhash.h"
 #include "sql/partitioner.h"
 
-enum { AHEAD_SLOT = 24, AHEAD_PLACE = 12 };
+enum { AHEAD_SLOT = 36, AHEAD_PLACE = 24, AHEAD_KEY = 12 }; /* records */
 
 /* One record of the chunk at hand. */
 struct item {
@@ -185,20 +185,41 @@ static void take(struct fold *f, const struct item *item)
 						      item->view->timestamp_ms[item->i] });
 }
 
-/* Asks for what the records ahead will touch. */
+/* The place that a record's slot most likely holds, or NULL. */
+static inline const struct key_place *likely_place(const struct fold *f, int64_t hash)
+{
+	const struct seen_slot *slot = seen_first(&f->seen, hash);
+
+	return slot->mark && slot->hash == hash && slot->place != NOBODY ? keytable_place(&f->table, slot->place) : NULL;
+}
+
+/*
+ * Asks for what the records ahead will touch, each step for what the step before it brought: the slot; then the place that it names, or, for a key
+ * that is new here, where the table has its entry; then the bytes of the key, or the entry.
+ */
 static inline void prefetch(const struct fold *f, size_t i, size_t to)
 {
 	if (i + AHEAD_SLOT < to)
 		__builtin_prefetch(seen_first(&f->seen, f->hash[i + AHEAD_SLOT]));
 	if (i + AHEAD_PLACE < to) {
-		const struct seen_slot *slot = seen_first(&f->seen, f->hash[i + AHEAD_PLACE]);
+		int64_t hash = f->hash[i + AHEAD_PLACE];
+		const struct key_place *place = likely_place(f, hash);
 
-		if (slot->mark && slot->place != NOBODY) {
-			const char *place = pool_at(&f->table.places, slot->place);
-
+		if (place) {
 			__builtin_prefetch(place);
-			__builtin_prefetch(place + 64);
+			__builtin_prefetch((const char *)place + 64);
+		} else if (hash < f->topic->threshold) {
+			__builtin_prefetch(keytable_slot(&f->table, hash));
 		}
+	}
+	if (i + AHEAD_KEY < to) {
+		int64_t hash = f->hash[i + AHEAD_KEY];
+		const struct key_place *place = likely_place(f, hash);
+
+		if (place)
+			__builtin_prefetch(place->key);
+		else if (hash < f->topic->threshold && *keytable_slot(&f->table, hash))
+			__builtin_prefetch(keytable_entry(&f->table, *keytable_slot(&f->table, hash) - 1));
 	}
 }
 
@@ -295,7 +316,6 @@ static void begin_partition(struct fold *f)
 {
 	f->count = (struct partition_count){ .waiting_ms = UNKNOWN, .next = f->part->first_offset, .hole_end = f->part->gap_end };
 	f->rejected_here = rejected_in(&f->rejected, f->part->partition);
-	f->first_place = f->table.places.count;
 	seen_begin(&f->seen, 0);
 	for (size_t i = 0; i < f->placement.cells; i++)
 		f->placement.records[i] = f->placement.keys[i] = 0;

@@ -11,6 +11,8 @@
 #include "sql/verdict.h"
 #include "sql_data.h"
 
+enum { ROWS_AHEAD = 16 };
+
 #define X(name, word) [AT_##name] = word,
 static const char *const at_fence_words[] = { AT_FENCE(X) };
 #undef X
@@ -58,22 +60,30 @@ static void fill_key_state(void *context, size_t index, struct bulk_row *row)
 	bulk_int(row, place->last_ms);
 }
 
-static int write_key_states(struct fold *f, struct trouble *t)
+/* Whether fence_state tells all of the entry's history: it was looked at, and its one place is its home. */
+static bool is_at_home(const struct fold *f, const struct key_entry *entry)
 {
-	size_t n = f->table.places.count - f->first_place;
-	struct rows rows = { f, xarray(n, sizeof(*rows.sorted)) };
+	const struct key_place *place = entry->places == NOBODY ? NULL : keytable_place(&f->table, entry->places);
+
+	return f->topic->fenced && entry->fence_id != UNKNOWN && place && place->legal == 0 && place->next == NOBODY;
+}
+
+/* The places of one partition, in the order of the primary key. */
+static int write_key_states(struct fold *f, size_t from, size_t to, struct trouble *t)
+{
+	struct rows rows = { f, xarray(to - from, sizeof(*rows.sorted)) };
 	struct bulk_source source = { .fill = fill_key_state, .context = &rows };
 	int result;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct key_place *place = keytable_place(&f->table, (uint32_t)(f->first_place + i));
+	for (size_t i = from; i < to; i++) {
+		const struct key_place *place = keytable_place(&f->table, (uint32_t)i);
+		const struct key_entry *entry = place->entry == NOBODY ? NULL : keytable_entry(&f->table, place->entry);
 
-		if (place->entry != NOBODY)
-			rows.sorted[source.rows++] = (struct sorted){ keytable_entry(&f->table, place->entry)->hash,
-								      (uint32_t)(f->first_place + i), place->key_size, place->key };
+		if (entry && !is_at_home(f, entry))
+			rows.sorted[source.rows++] = (struct sorted){ entry->hash, (uint32_t)i, place->key_size, place->key };
 	}
 	qsort(rows.sorted, source.rows, sizeof(*rows.sorted), by_key);
-	result = bulk_insert(f->db, sql_queries_fold_key_state, &source, t);
+	result = source.rows ? bulk_insert(f->db, sql_queries_fold_key_state, &source, t) : 0;
 	free(rows.sorted);
 	return result;
 }
@@ -136,7 +146,7 @@ int fold_write_partition(struct fold *f, struct trouble *t)
 {
 	struct bulk_source state = { 1, fill_partition_state, f };
 
-	if (write_key_states(f, t) < 0 || write_placement(f, t) < 0)
+	if (write_placement(f, t) < 0)
 		return -1;
 	return bulk_insert(f->db, sql_queries_fold_partition_state, &state, t);
 }
@@ -219,11 +229,14 @@ static void add_lost(struct bulk_row *row, const struct key_place *place)
 	bulk_int(row, some ? place->lost_ms : UNKNOWN);
 }
 
-static void add_home(struct bulk_row *row, const struct key_place *home)
+static void add_home(struct bulk_row *row, const struct key_place *home, bool all)
 {
 	bool binding = home && home->binding_offset >= 0;
 
 	bulk_int(row, home ? home->records : 0);
+	bulk_int(row, all ? home->first_offset : UNKNOWN);
+	bulk_int(row, all ? home->last_offset : UNKNOWN);
+	bulk_int(row, all ? home->first_ms : UNKNOWN);
 	bulk_int(row, binding ? home->binding_offset : UNKNOWN);
 	bulk_int(row, binding ? home->binding_ms : UNKNOWN);
 	add_lost(row, home);
@@ -282,6 +295,17 @@ static void fill_unlooked(void *context, size_t index, struct bulk_row *row)
 	bulk_blob(row, entry->key, entry->key_size);
 }
 
+/* The places of a row to come: they lie anywhere. */
+static void prefetch_places(const struct fold *f, size_t index)
+{
+	const struct key_entry *entry = index < f->table.entries.count ? keytable_entry(&f->table, entry_at(f, index)) : NULL;
+
+	if (!entry || entry->places == NOBODY)
+		return;
+	__builtin_prefetch(keytable_place(&f->table, entry->places));
+	__builtin_prefetch((const char *)keytable_place(&f->table, entry->places) + 64);
+}
+
 static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 {
 	const struct fold *f = context;
@@ -290,6 +314,7 @@ static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 	struct whole whole = whole_of(f, entry);
 	uint32_t positive = murmur2(entry->key, entry->key_size) & 0x7fffffff;
 
+	prefetch_places(f, index + ROWS_AHEAD);
 	bulk_int(row, index < unlooked(f) ? unlooked_id(f, index) : entry->fence_id);
 	bulk_int(row, f->topic->topic_id);
 	bulk_int(row, f->topic->count[0] > 0 ? (int64_t)(positive % (uint32_t)f->topic->count[0]) : UNKNOWN);
@@ -300,7 +325,7 @@ static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 	bulk_offset(row, unproven(f, entry, positive));
 	bulk_int(row, entry->elsewhere);
 	add_fence(row, f, entry, positive);
-	add_home(row, whole.home);
+	add_home(row, whole.home, is_at_home(f, entry));
 	add_older(row, &whole);
 	add_value(row, f, at);
 }
@@ -415,6 +440,9 @@ static int write_verdicts(struct fold *f, struct trouble *t)
 
 int fold_write_topic(struct fold *f, struct trouble *t)
 {
+	for (size_t i = 0; i < f->topic->part_n; i++)
+		if (write_key_states(f, f->first_place[i], f->first_place[i + 1], t) < 0)
+			return -1;
 	if (f->topic->fenced && (write_fence_states(f, t) < 0 || write_verdicts(f, t) < 0))
 		return -1;
 	if (write_off_home(f, t) < 0 || write_counts(f, t) < 0)

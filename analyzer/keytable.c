@@ -35,10 +35,9 @@ size_t keytable_bytes(const struct keytable *table)
 	       table->slot_count * sizeof(*table->slots);
 }
 
-/* The sample takes the lowest hashes, so the high bits of them hardly differ; the low ones do. */
 static size_t first_slot(const struct keytable *table, int64_t hash)
 {
-	return (size_t)hash & (table->slot_count - 1);
+	return (size_t)(keytable_slot(table, hash) - table->slots);
 }
 
 static size_t next_slot(const struct keytable *table, size_t slot)

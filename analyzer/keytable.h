@@ -97,6 +97,14 @@ static inline struct key_value *keytable_value(const struct keytable *table, uin
 	return pool_at(&table->values, index);
 }
 
+/*
+ * Where the search for a hash begins. The sample takes the lowest hashes, so their high bits hardly differ; the low ones do.
+ */
+static inline const uint32_t *keytable_slot(const struct keytable *table, int64_t hash)
+{
+	return &table->slots[(size_t)hash & (table->slot_count - 1)];
+}
+
 static inline bool place_is(const struct key_place *place, const void *key, size_t size)
 {
 	return place->key_size == size && memcmp(place->key, key, size) == 0;

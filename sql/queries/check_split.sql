@@ -8,7 +8,7 @@ INSERT INTO split_key
 WITH newest AS (
 	-- max() makes SQLite take the other columns from the row that holds it.
 	SELECT topic_id, hash, key, partition, legal, last_offset, max(last_ms) AS last_ms
-	FROM key_state
+	FROM key_history
 	WHERE topic_id IN (
 		SELECT topic_id FROM topic
 		WHERE run_id = ?1 AND EXISTS (

@@ -67,7 +67,8 @@ CREATE TABLE off_home_key (
 	PRIMARY KEY (topic_id, partition, hash, key)
 ) STRICT, WITHOUT ROWID;
 
--- History of a sampled key in one partition: all committed records.
+-- History of a sampled key in one partition: all committed records. A key whose records all stand at its home has no row where
+-- fence_state says as much; view key_history has every key.
 CREATE TABLE key_state (
 	topic_id     INTEGER NOT NULL REFERENCES topic,
 	partition    INTEGER NOT NULL,
@@ -102,6 +103,9 @@ CREATE TABLE fence_state (
 	fence_ms      INTEGER,                      -- its time
 	fence_tombstone INTEGER,
 	home_records  INTEGER NOT NULL,             -- committed ones at home
+	home_first    INTEGER,                      -- where all records of the key are at home, its first and last one and the time of the first
+	home_last     INTEGER,
+	home_first_ms INTEGER,
 	home_offset   INTEGER,                      -- newest binding record at home
 	home_ms       INTEGER,
 	home_lost     INTEGER NOT NULL,             -- binding records at home above the fence; all, where the fence is not there
@@ -121,6 +125,15 @@ CREATE TABLE fence_state (
 	applied_sum   INTEGER,                      -- NULL: a value is no int64, or the sum is none
 	value_hash    INTEGER                       -- state = last: of the record at the fence
 ) STRICT;
+
+CREATE VIEW key_history (topic_id, partition, hash, key, legal, records, first_offset, last_offset, first_ms, last_ms) AS
+SELECT topic_id, partition, hash, key, legal, records, first_offset, last_offset, first_ms, last_ms
+FROM key_state
+UNION ALL
+SELECT s.topic_id, s.home, fence.hash, fence.key, 1, s.records, s.home_first, s.home_last, s.home_first_ms, s.newest_ms
+FROM fence_state AS s
+JOIN fence ON fence.fence_id = s.state_id
+WHERE s.home_first IS NOT NULL;
 
 -- The record keys that belong to the sample and that sampling, cut short, never came to.
 CREATE TABLE unlooked_key (

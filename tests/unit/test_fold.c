@@ -613,7 +613,7 @@ static void test_random_worlds(void **state)
 						      "WHERE topic_id = (SELECT topic_id FROM topic WHERE role = 'source') "
 						      "ORDER BY partition, home, legal"), model_placement(&m));
 		/* Sums that must agree, whatever the world. */
-		assert_int_equal(FIXTURE_SQL(&fx, "SELECT (SELECT total(records) FROM key_state) - (SELECT total(records) FROM placement) WHERE ?1", 1), 0);
+		assert_int_equal(FIXTURE_SQL(&fx, "SELECT (SELECT total(records) FROM key_history) - (SELECT total(records) FROM placement) WHERE ?1", 1), 0);
 		assert_int_equal(FIXTURE_SQL(&fx, "SELECT (SELECT total(keys) FROM placement WHERE legal = 0) - (SELECT count(*) FROM off_home_key) WHERE ?1",
 					     1), 0);
 		fixture_close(&fx);
@@ -694,7 +694,7 @@ static void test_again(void **state)
 	fixture_add(&fx, w);
 	fold(&fx);
 	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM fence_state WHERE topic_id <> ?1", fx.topic_id), 0);
-	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM key_state JOIN topic USING (topic_id) WHERE run_id = ?1", 1), 0);
+	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM key_history JOIN topic USING (topic_id) WHERE run_id = ?1", 1), 0);
 	fixture_close(&fx);
 	world_free(w);
 }

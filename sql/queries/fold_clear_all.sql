@@ -1,0 +1,9 @@
+-- Without a WHERE, SQLite gives the pages back without looking at the rows.
+DELETE FROM key_state;
+DELETE FROM placement;
+DELETE FROM partition_state;
+DELETE FROM fence_state;
+DELETE FROM unlooked_key;
+DELETE FROM off_home_key;
+DELETE FROM topic_count;
+DELETE FROM topic_state;
