@@ -105,6 +105,10 @@ int looks_before_sampling(struct plan *plan, struct lane *lane, struct trouble *
 	for (size_t i = 0; i < lane->count; i++)
 		if (read_commits(lane, &lane->subjects[i], t) < 0)
 			return trouble_wrap(t, "read the commits of group %s", lane->pipeline->group);
+	/* A DLQ's once more: what was rejected below the commits lies below it. */
+	for (size_t i = 0; i < lane->count; i++)
+		if (lane->subjects[i].role == ROLE_DLQ && read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0)
+			return trouble_wrap(t, "read the ends of the DLQ");
 	if (!lane->pipeline->group)
 		return 0;
 	if (source->ops->group(source, lane->pipeline->group, &lane->group, t) < 0)

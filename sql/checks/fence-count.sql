@@ -5,8 +5,10 @@
 -- unverifiable: ttl, the key may have expired and begun anew; history-incomplete, the history does not begin where the pipeline did, or records
 --   may be gone from it; rebased, the key has records in several legal partitions; no-number, a record has no integer value, or their sum is no
 --   int64; fence-not-in-history, the record at the fence is not in the history; tombstone-at-fence, it is a tombstone that deletes;
---   rejects-silent, records may have been rejected; dlq-incomplete, dlq-unnamed, the DLQ does not tell all that were; not-replayed, a
---   partition could not be read to its end.
+--   rejects-silent, records may have been rejected; dlq-incomplete, dlq-unnamed, the DLQ does not tell all that were; above-commit, the fence
+--   stands above the commit, and records below it may be on their way to the DLQ; deleted-above, a delete of the key lies above the fence, and the
+--   records before it may be read again, which counts from zero; tail-unread, such a delete may have come after the history was read;
+--   not-replayed, a partition could not be read to its end.
 -- remedy: More than the history is a record applied twice, less a lost update. Stop the workers of the partition, set the number to the expected
 --   one, and find out which writes go around the script.
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-count' ORDER BY pipeline, reason;

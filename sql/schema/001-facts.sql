@@ -177,7 +177,7 @@ CREATE TABLE horizon (
 	end_first_us       INTEGER,
 	log_start_before_commit    INTEGER,         -- step 2, before C
 	log_start_before_commit_us INTEGER,
-	high_watermark_before_commit INTEGER,       -- step 2: nothing above it can have been applied before C was read
+	high_watermark_before_commit INTEGER,       -- step 2: nothing above it can have been applied before C was read; of a DLQ, read after C
 	high_watermark_before_commit_us INTEGER,
 	committed          INTEGER,                 -- C; NULL: none, or not readable (then commit_trouble says why)
 	committed_us       INTEGER,

@@ -1,4 +1,6 @@
 """Healthy histories that look like a loss, and losses that look healthy: each once thought to lead the audit astray."""
+from confluent_kafka import Producer
+
 from audited import Audited
 
 
@@ -44,3 +46,101 @@ def test_all_keys_are_deleted(tools, broker, redis_server):
     assert pipe.states() == {}
     audit = pipe.clean()
     assert audit.check("fence-missing").examined > 250
+
+
+# -- crashes between two audits ------------------------------------------------------------------------------------------
+
+def produce(pipe, *pairs):
+    """Records one by one, so that their order is theirs: (key, value)."""
+    producer = Producer({"bootstrap.servers": pipe.bootstrap, "partitioner": "murmur2"})
+    for key, value in pairs:
+        producer.produce(pipe.topic, value, key)
+    assert producer.flush(30) == 0
+
+
+def crash(pipe, point, *args):
+    """A worker that takes all there is as one batch and ends at a crash point."""
+    words = [*pipe._told(), "--poison", "--crash-after", point, *args]
+    pipe.run("worker", "--no-join", "--until-end", "--linger", 300, *words, code=42)
+
+
+def test_a_reject_that_is_not_in_the_dlq_yet(tools, broker, redis_server):
+    """The fence has passed a poison record of its key, whose copy comes with the outputs that the crash prevented."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"))
+    pipe.work("--poison")
+    produce(pipe, ("a", "poison"), ("a", "2"))
+    crash(pipe, "redis")
+    assert pipe.states() == {b"a": (0, 2, b"2")} and pipe.committed(1) == [1] and pipe.read(pipe.dlq) == []
+    audit = pipe.clean()
+    assert audit.unverifiable("fence-count") == {"above-commit": 1}, str(audit)
+    pipe.work("--poison")
+    assert pipe.clean().unverifiable("fence-count") == {}
+    pipe.redis.hincrby(pipe.hash(b"a"), "value", 1)
+    assert pipe.audit(code=2).found() == {("fence-count", b"a".hex(), 0, 2)}
+
+
+def test_a_replay_before_a_delete_counts_anew(tools, broker, redis_server):
+    """A batch with a delete was applied whole, then its beginning again: the number restarts where no delete is."""
+    pipe = Audited(tools, broker, redis_server, partitions=1, tombstones="delete")
+    produce(pipe, ("a", "1"))
+    pipe.work()
+    produce(pipe, ("a", "2"), ("a", None))
+    crash(pipe, "redis", "--crash-at", 2)       # rounds of one record a key
+    assert pipe.states() == {}
+    crash(pipe, "redis")
+    assert pipe.states() == {b"a": (0, 1, b"1")} and pipe.committed(1) == [1]
+    audit = pipe.clean()
+    assert audit.unverifiable("fence-count") == {"deleted-above": 1}, str(audit)
+    produce(pipe, ("a", "3"))
+    pipe.work()
+    assert pipe.states() == {b"a": (0, 3, b"1")}
+    assert pipe.clean().unverifiable("fence-count") == {}
+
+
+# -- the DLQ -------------------------------------------------------------------------------------------------------------
+
+def test_a_dlq_behind_an_open_transaction(tools, broker, redis_server):
+    """Another producer's transaction hides the rejects behind it, which were applied to nothing and are no loss."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"), ("b", "poison"), ("a", "poison"))
+    other = Producer({"bootstrap.servers": pipe.bootstrap, "transactional.id": pipe.topic})
+    other.init_transactions(30)
+    other.begin_transaction()
+    other.produce(pipe.dlq, "elsewhere", "x", headers={"source": "elsewhere/0/0"})
+    assert other.flush(30) == 0
+    pipe.work("--poison")
+    audit = pipe.clean()
+    assert audit.unverifiable("fence-missing") == audit.unverifiable("fence-regressed") == {"dlq-incomplete": 1}, str(audit)
+    other.commit_transaction(30)
+    audit = pipe.clean()
+    assert audit.unverifiable("fence-missing") == audit.unverifiable("fence-regressed") == {}, str(audit)
+
+
+def test_a_dlq_that_was_made_anew(tools, broker, redis_server):
+    """Whoever has looked through the rejects deletes their topic; the index has not forgotten them."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"), ("b", "poison"), ("a", "poison"))
+    pipe.work("--poison")
+    pipe.clean()
+    broker.delete_topic(pipe.dlq)
+    broker.create_topic(pipe.dlq, 1)
+    produce(pipe, ("c", "1"), ("d", "poison"))
+    pipe.work("--poison")
+    audit = pipe.audit(code=2)
+    assert [(f["check"], f["topic"]) for f in audit.findings] == [("history-rewritten", pipe.dlq)], str(audit)
+    pipe.clean()
+    pipe.harm("fence-lost", b"c")       # it may have been rejected, into the DLQ that is gone
+    assert pipe.clean().unverifiable("fence-missing") == {"dlq-incomplete": 1}
+
+
+# -- the horizon ---------------------------------------------------------------------------------------------------------
+
+def test_a_horizon_by_age_proves_nothing_for_commits(tools, broker, redis_server):
+    """Once the horizon was put down wrongly by age; later runs go by the commits alone."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"))
+    pipe.work()
+    produce(pipe, ("a", "2"))
+    assert pipe.audit(code=2, horizon="age:100ms").found() == {("fence-regressed", b"a".hex(), 0, 1)}
+    pipe.clean(horizon="committed")
