@@ -140,6 +140,38 @@ def test_a_fallen_end(pipe):
     assert {f["check"] for f in audit.findings} == {"history-rewritten", "fence-ahead"}
 
 
+@pytest.mark.parametrize("then", ["other records", "nothing"])
+def test_a_history_that_parts_from_the_old_one(tools, broker, redis_server, then):
+    """As after an unclean election: the same records up to somewhere, then others, or an end. The common prefix is kept."""
+    pipe = Audited(tools, broker, redis_server, partitions=3, topic={"message.timestamp.type": "CreateTime"})
+    now = int(time.time() * 1000)
+    same = ["--records", 500, "--keys", 40, "--seed", 5, "--start-ts", now, "--duration", 5000]
+    pipe.generate(*same)
+    prefix = pipe.broker.high_watermarks(pipe.topic)
+    pipe.generate("--records", 90, "--keys", 40, "--seed", 6, "--start-ts", now + 6000, "--duration", 900)
+    pipe.work()
+    pipe.clean()
+    old = pipe.broker.high_watermarks(pipe.topic)
+    pipe.fault("topic-recreated")
+    pipe.generate(*same)
+    if then == "other records":
+        pipe.generate("--records", 120, "--keys", 40, "--seed", 7, "--start-ts", now + 7000, "--duration", 900)
+    for key in pipe.redis.scan_iter(match=pipe.prefix + b"*"):
+        pipe.redis.delete(key)
+    pipe.work()
+    ends = pipe.broker.high_watermarks(pipe.topic)
+    assert all(old[p] > prefix[p] for p in range(3)) and (then == "nothing") == (ends == prefix)
+    audit = pipe.audit(code=2)
+    assert audit.found() == {("history-rewritten", None, p, prefix[p]) for p in range(3)}, str(audit)
+    kinds = {f["evidence"]["kind"] for f in audit.findings}
+    assert kinds == {"differs" if then == "other records" else "fell"}
+    keys = len(pipe.by_key())
+    for check in ("fence-regressed", "fence-count", "fence-orphan"):
+        assert (audit.check(check).examined, audit.unverifiable(check)) == (keys, {}), str(audit)
+    assert {p: h["records"] for p, h in audit.horizon().items()} == ends
+    pipe.clean()
+
+
 # -- a transaction that never ends --------------------------------------------------------------------------------------
 
 def test_lso_stuck(tools, broker_factory, redis_server):

@@ -146,9 +146,9 @@ def resized(tools, broker, redis_server):
     pipe.work()
     pipe.keys = pipe.by_key()
     far = sorted(k for k in pipe.keys if pipe.home(k, 6) != pipe.home(k))
-    pipe.moved = [k for k in far if pipe.keys[k][-1].partition == pipe.home(k)
-                  and any(r.partition == pipe.home(k, 6) for r in pipe.keys[k])]
-    pipe.waiting = [k for k in far if all(r.partition == pipe.home(k, 6) for r in pipe.keys[k])]
+    places = {k: {r.partition for r in pipe.keys[k]} for k in far}
+    pipe.moved = [k for k in far if places[k] == {pipe.home(k, 6), pipe.home(k)}]
+    pipe.waiting = [k for k in far if places[k] == {pipe.home(k, 6)}]
     assert len(pipe.moved) > 5 and len(pipe.waiting) > 5
     return pipe
 

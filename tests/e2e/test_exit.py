@@ -99,6 +99,40 @@ def test_a_topic_that_is_not_there(pipe, topic, words):
     assert audit.status == "incomplete"
 
 
+def test_a_partition_that_cannot_be_read(pipe):
+    """A damaged batch on the broker's disk: that partition is named and left, the others are looked at."""
+    pipe.harm("fence-lost", next(k for k in sorted(pipe.by_key()) if pipe.home(k) == 1))
+    lost = pipe.harm("fence-lost", next(k for k in sorted(pipe.by_key()) if pipe.home(k) == 2))
+    [log] = (pipe.broker.dir / "data" / f"{pipe.topic}-1").glob("*.log")
+    with open(log, "r+b") as f:
+        f.seek(log.stat().st_size // 2)
+        byte = f.read(1)
+        f.seek(-1, 1)
+        f.write(bytes([byte[0] ^ 0x5a]))
+    audit = pipe.audit("--timeout", "5s", code=2)
+    assert not audit.complete and f"{pipe.topic}/1" in audit.err
+    assert audit.found() == {("fence-missing", lost.key_hex, 2, lost.newest)}, str(audit)
+    assert [p for p, h in audit.horizon().items() if not h["covered"]] == [1]
+    assert audit.unverifiable("copartition-break") == {"not-replayed": 1}
+    there = sum(pipe.home(k) == 1 for k in pipe.states())
+    for check in ("fence-regressed", "fence-phantom", "fence-aborted", "fence-orphan"):
+        assert audit.unverifiable(check) == {"not-replayed": there}, str(audit)
+    assert audit.unverifiable("fence-count") == {"fence-not-in-history": there}
+
+
+def test_commits_that_must_not_be_read(tools, acl_broker, redis_server):
+    pipe = Audited(tools, acl_broker, redis_server, dlq=None)
+    pipe.generate("--records", 300, "--keys", 40, "--seed", 1)
+    pipe.work()
+    pipe.harm("fence-back", b"user-1")
+    acl_broker.allow("auditor", "topic", pipe.topic, "READ", "DESCRIBE", "DESCRIBE_CONFIGS")
+    began = time.monotonic()
+    audit = pipe.audit(code=1, kafka=acl_broker.sasl("auditor"))
+    assert time.monotonic() - began < 10 and "authoriz" in audit.err and audit.findings == []
+    assert audit.unverifiable("fence-regressed") == {"commit-unknown": len(pipe.states())}
+    assert audit.unverifiable("commit-missing") == audit.unverifiable("commit-beyond-log") == {"commit-unknown": 6}
+
+
 def test_a_wrong_password(pipe, redis_factory):
     server = redis_factory(options={"requirepass": "s3cret"}, password="s3cret")
     url = f"redis://:wr0ng@127.0.0.1:{server.port}/0"
