@@ -8,6 +8,8 @@
 
 #include "ingest/redis_look.h"
 
+enum { PAGE_BYTES = 4 << 20 };
+
 struct ask {
 	struct look look;
 	const struct sample_subject *subject;
@@ -40,7 +42,8 @@ static void fill(struct ask *ask, struct look_batch *page)
 	look_take_again(&ask->look, page);
 	if (most > ask->look.window)
 		most = ask->look.window;
-	while (page->count < most && (entry = keyset_next(ask->keys, &ask->at)) != NULL) {
+	while (page->count < most && page->bytes.size < PAGE_BYTES &&
+	       (entry = keyset_next(ask->keys, &ask->at)) != NULL) {
 		struct look_key key = {
 			.hash = entry->hash,
 			.key = { entry->key, entry->size },
@@ -68,7 +71,7 @@ static int step(struct ask *ask, struct look_batch *page, struct look_batch *bef
 
 	fill(ask, page);
 	redis_rate_take(&s->rate, s->run, (int64_t)page->count);
-	got = page->count > ask->look.window && look_batch_open(before) ? look_receive(&ask->look, before, t) : 1;
+	got = !look_fits(&ask->look, page) && look_batch_open(before) ? look_receive(&ask->look, before, t) : 1;
 	if (got > 0)
 		got = look_shorten(&ask->look, page, t);
 	if (got > 0) {

@@ -230,10 +230,24 @@ static void add_commands(struct look *look, const struct look_batch *batch, cons
 		add_command(&look->out, BYTES("*2\r\n$4\r\nTYPE\r\n"), key, BYTES("\r\n"));
 }
 
+/* Whether item i can be sent together with the first one that is not answered. */
+static bool in_window(const struct look *look, const struct look_batch *batch, size_t i)
+{
+	const struct look_item *first = &batch->items[batch->answered], *item = &batch->items[i];
+
+	return item == first ||
+	       (i - batch->answered < look->window && item->at + item->redis_size - first->at <= WINDOW_BYTES);
+}
+
+bool look_fits(const struct look *look, const struct look_batch *batch)
+{
+	return !look_batch_open(batch) || in_window(look, batch, batch->count - 1);
+}
+
 void look_send(struct look *look, struct look_batch *batch)
 {
 	look->out.size = 0;
-	for (batch->sent = batch->answered; batch->sent < batch->count && batch->sent - batch->answered < look->window;
+	for (batch->sent = batch->answered; batch->sent < batch->count && in_window(look, batch, batch->sent);
 	     batch->sent++)
 		add_commands(look, batch, &batch->items[batch->sent]);
 	batch->asked_field_ttl = look->sampler->field_ttl == FIELD_TTL_ASK;
@@ -342,7 +356,7 @@ void look_unsee_open(struct look *look, const struct look_batch *pages, size_t c
 
 int look_shorten(struct look *look, struct look_batch *batch, struct trouble *t)
 {
-	while (batch->count - batch->answered > look->window) {
+	while (!look_fits(look, batch)) {
 		int got;
 
 		look_send(look, batch);

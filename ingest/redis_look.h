@@ -42,7 +42,7 @@ struct look {
 	struct buffer head, tail; /* of the HMGET around a key */
 	struct buffer ttl_tail;   /* of the HPTTL */
 	struct buffer out;        /* commands */
-	size_t window;            /* items to have in flight */
+	size_t window;            /* items to have in flight, at most */
 	struct look_batch again;
 	struct sample_rival *rivals; /* those that win over the subject's template */
 	size_t rival_count;
@@ -81,6 +81,9 @@ static inline bool look_batch_open(const struct look_batch *batch)
 
 /* Moves keys that must be asked again to the end of batch. */
 void look_take_again(struct look *look, struct look_batch *batch);
+
+/* Whether what is left of the batch fits into one window, by number and by size. */
+bool look_fits(const struct look *look, const struct look_batch *batch);
 
 /* Queues the commands of the next window of items. */
 void look_send(struct look *look, struct look_batch *batch);

@@ -15,7 +15,12 @@
 #include "ingest/redis_seen.h"
 #include "sql/faultpoint.h"
 
-enum { OTHERS_SHARE = 4 }; /* of --memory, the part that keys without a record may take */
+enum {
+	OTHERS_SHARE = 4, /* of --memory, the part that keys without a record may take */
+	WALK_LEAST = 10,
+	WALK_FIRST = 100,
+	PAGE_BYTES = 4 << 20,
+};
 
 struct scan {
 	struct look look;
@@ -28,6 +33,7 @@ struct scan {
 	char cursor[32]; /* of the next SCAN, or of the one in flight */
 	bool done;       /* the cursor came back to 0 */
 	int process;     /* that gave the cursor */
+	int64_t walk;    /* COUNT: keys to walk with one SCAN */
 	struct buffer record_key, command;
 	struct redis_seen others; /* keys taken that the key set does not have */
 };
@@ -116,7 +122,7 @@ static void consider(struct scan *scan, struct bytes redis_key, struct look_batc
 static void send_scan(struct scan *scan)
 {
 	char count[24];
-	int size = snprintf(count, sizeof(count), "%lld", (long long)redis_rate_page(&scan->look.sampler->rate));
+	int size = snprintf(count, sizeof(count), "%lld", (long long)scan->walk);
 
 	scan->command.size = 0;
 	redis_format(&scan->command, 6,
@@ -127,6 +133,16 @@ static void send_scan(struct scan *scan)
 				       BYTES("COUNT"),
 				       { count, (size_t)size } });
 	redis_conn_send(scan->look.sampler->conn, &scan->command);
+}
+
+/* Long keys: fewer with one SCAN. The first page is small, for nobody knows how long they are. */
+static void adapt_walk(struct scan *scan, const struct look_batch *page)
+{
+	int64_t most = redis_rate_page(&scan->look.sampler->rate), next = scan->walk * 10;
+	int64_t fit = scan->walk * PAGE_BYTES / ((int64_t)page->bytes.size + 1);
+
+	next = next < fit ? next : fit;
+	scan->walk = next > most ? most : next > WALK_LEAST ? next : WALK_LEAST;
 }
 
 /* A SCAN's reply: the next cursor, and keys into page. */
@@ -150,6 +166,7 @@ static int take_page(struct scan *scan, const redisReply *reply, struct look_bat
 		consider(scan, reply_bytes(keys->element[i]), page);
 	take_items(scan, page);
 	fit_others(scan);
+	adapt_walk(scan, page);
 	look_take_again(&scan->look, page);
 	return 1;
 }
@@ -158,9 +175,8 @@ static int take_page(struct scan *scan, const redisReply *reply, struct look_bat
 static void pay(struct scan *scan, const struct look_batch *page)
 {
 	struct sampler *s = scan->look.sampler;
-	int64_t walked = redis_rate_page(&s->rate);
 
-	redis_rate_take(&s->rate, s->run, (int64_t)page->count > walked ? (int64_t)page->count : walked);
+	redis_rate_take(&s->rate, s->run, (int64_t)page->count > scan->walk ? (int64_t)page->count : scan->walk);
 }
 
 /*
@@ -180,7 +196,7 @@ static int step(struct scan *scan, struct trouble *t)
 	if (got <= 0)
 		return got;
 	pay(scan, page);
-	if (page->count > scan->look.window) {
+	if (!look_fits(&scan->look, page)) {
 		got = look_receive(&scan->look, before, t);
 		if (got > 0)
 			got = look_shorten(&scan->look, page, t);
@@ -266,7 +282,7 @@ static void scan_release(struct scan *scan)
 int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject,
 		 struct keyset *keys, struct sample_counts *counts, struct trouble *t)
 {
-	struct scan scan = { .subject = subject, .keys = keys, .counts = counts, .cursor = "0" };
+	struct scan scan = { .subject = subject, .keys = keys, .counts = counts, .cursor = "0", .walk = WALK_FIRST };
 	int result;
 
 	counts->scan_trouble.text[0] = '\0';

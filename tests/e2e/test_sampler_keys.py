@@ -125,6 +125,18 @@ def test_large_values_are_few_in_flight(redis_factory, look):
     )
 
 
+def test_long_keys_are_few_in_flight(redis_factory, look):
+    server = redis_factory()
+    keys = [b"%d" % i + b"k" * 65536 for i in range(1500)]
+    pipe = server.client().pipeline(transaction=False)
+    for i, key in enumerate(keys[:1000]):
+        pipe.hset(b"s:" + key, mapping={"partition": 0, "offset": i})
+    pipe.execute()
+    seen = look(server, ["info", "scan", "ask"], keys=keys, key='"s:{key}"')
+    assert seen.code == 0 and {row["offset"] for row in seen.rows if row["present"]} == set(range(1000))
+    assert len(seen.rows) == 1500 and seen.counts.peak < 300 << 20
+
+
 def test_the_rate_is_kept(redis_server, look, name):
     fill(redis_server.client(), f"{name}:", 5000)
     begun = time.monotonic()

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "ingest/sample.h"
@@ -175,6 +176,14 @@ static void print_text(const char *name, const char *text)
 	putchar('"');
 }
 
+static int64_t peak_bytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (int64_t)usage.ru_maxrss * 1024;
+}
+
 static void print_counts(const struct tool *tool)
 {
 	const struct sample_counts *c = &tool->counts;
@@ -189,6 +198,7 @@ static void print_counts(const struct tool *tool)
 	printf(", \"server_keys\": %" PRId64 ", \"tried\": %" PRId64, sampler_server_keys(tool->sampler), tool->tried);
 	for (int f = 0; f < KEY_FORMAT_COUNT; f++)
 		printf(", \"hits_%s\": %" PRId64, key_format_word((enum key_format)f), tool->hits[f]);
+	printf(", \"peak\": %" PRId64, peak_bytes());
 	print_text("scan_trouble", c->scan_trouble.text);
 	print_text("replica", tool->replica);
 	printf("}\n");
