@@ -424,8 +424,13 @@ static int write_metrics(struct session *s, int status)
 	return status == EXIT_CLEAN ? EXIT_TROUBLE : status;
 }
 
+/* Says how far it got, on both streams. */
 static int say_stopped(struct session *s)
 {
+	struct trouble t = { 0 };
+
+	if (s->run.id && reports_looked(&s->run, s->index.db, stdout, &t) < 0)
+		note(s->console, t.text);
 	if (atomic_load(&stop) == SIGALRM)
 		note(s->console, "the deadline has passed; what was indexed is kept, and the next run resumes there; no report was written");
 	else
