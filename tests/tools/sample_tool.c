@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "ingest/sample.h"
@@ -176,12 +175,19 @@ static void print_text(const char *name, const char *text)
 	putchar('"');
 }
 
+/* getrusage would tell of the process before exec, too. */
 static int64_t peak_bytes(void)
 {
-	struct rusage usage;
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long long kib = -1;
 
-	getrusage(RUSAGE_SELF, &usage);
-	return (int64_t)usage.ru_maxrss * 1024;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmHWM: %lld kB", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib * 1024;
 }
 
 static void print_counts(const struct tool *tool)
