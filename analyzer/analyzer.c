@@ -47,23 +47,27 @@ static int fold(const struct run *run, sqlite3 *db, struct trouble *t)
 	return fold_run(run, db, t) < 0 ? -1 : timed(run, db, "fold", wall, tick, t);
 }
 
-static int check_all(const struct run *run, sqlite3 *db, const struct analyzer_options *options, const struct checks *checks, struct trouble *t)
+static int check_all(const struct run *run, sqlite3 *db, const struct analyzer_options *options,
+		     const struct checks *checks, struct trouble *t)
 {
 	for (size_t i = 0; i < checks->n; i++) {
 		if (run_stopped(run))
 			return trouble_set(t, "stopped");
 		run_progress(run, "check", "checks", (int64_t)i, (int64_t)checks->n);
-		if (is_wanted(options, checks->items[i].name) && check_run(run, db, &checks->items[i], (int64_t)i, t) < 0)
+		if (is_wanted(options, checks->items[i].name) &&
+		    check_run(run, db, &checks->items[i], (int64_t)i, t) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int check(const struct run *run, sqlite3 *db, const struct analyzer_options *options, const struct checks *checks, struct trouble *t)
+static int check(const struct run *run, sqlite3 *db, const struct analyzer_options *options,
+		 const struct checks *checks, struct trouble *t)
 {
 	int64_t wall = run_now_us(run), tick = run_tick_us(run);
 
-	if (script_run(db, sql_queries_check_clear, run->id, t) < 0 || script_run(db, sql_queries_check_fault, run->id, t) < 0 ||
+	if (script_run(db, sql_queries_check_clear, run->id, t) < 0 ||
+	    script_run(db, sql_queries_check_fault, run->id, t) < 0 ||
 	    script_run(db, sql_queries_check_split, run->id, t) < 0)
 		return trouble_wrap(t, "judge the keys");
 	if (check_all(run, db, options, checks, t) < 0)
@@ -71,11 +75,13 @@ static int check(const struct run *run, sqlite3 *db, const struct analyzer_optio
 	return timed(run, db, "check", wall, tick, t);
 }
 
-static int work(const struct run *run, sqlite3 *db, const struct analyzer_options *options, const struct checks *checks, struct trouble *t)
+static int work(const struct run *run, sqlite3 *db, const struct analyzer_options *options, const struct checks *checks,
+		struct trouble *t)
 {
 	if (db_begin(db, t) < 0)
 		return -1;
-	if (fold(run, db, t) < 0 || check(run, db, options, checks, t) < 0 || run_reached(run, db, "checked", false, t) < 0)
+	if (fold(run, db, t) < 0 || check(run, db, options, checks, t) < 0 ||
+	    run_reached(run, db, "checked", false, t) < 0)
 		return -1;
 	return db_commit(db, t);
 }
@@ -100,7 +106,8 @@ int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_opt
 	return result;
 }
 
-int analyzer_checks(const char *checks_dir, void (*show)(void *context, const struct check_text *check), void *context, struct trouble *t)
+int analyzer_checks(const char *checks_dir, void (*show)(void *context, const struct check_text *check), void *context,
+		    struct trouble *t)
 {
 	struct checks checks;
 
@@ -108,7 +115,9 @@ int analyzer_checks(const char *checks_dir, void (*show)(void *context, const st
 		return -1;
 	for (size_t i = 0; i < checks.n; i++) {
 		const struct check *c = &checks.items[i];
-		struct check_text text = { c->name, c->severity, c->title, c->claim, c->unverifiable, c->remedy, c->sql };
+		struct check_text text = {
+			c->name, c->severity, c->title, c->claim, c->unverifiable, c->remedy, c->sql
+		};
 
 		show(context, &text);
 	}

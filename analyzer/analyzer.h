@@ -16,16 +16,20 @@ struct analyzer_options {
 };
 
 /*
- * Folds and runs the checks for the run run->id, which must have been sampled, and sets run.reached = 'checked'. Earlier results of that run are
- * replaced, in one transaction. A check that fails to run is a check_result with status error and a row in trouble; the others go on.
- * 0, or -1 where nothing could be concluded.
+ * Folds and runs the checks for the run run->id, which must have been sampled, and sets run.reached = 'checked'.
+ * Earlier results of that run are replaced, in one transaction. A check that fails to run is a check_result with status
+ * error and a row in trouble; the others go on. 0, or -1 where nothing could be concluded.
  */
 int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_options *options, struct trouble *t);
 
-/* One line per check for `fencepost checks`, or all header comments of one. Calls show with name, severity, title, claim, unverifiable, remedy, sql. */
+/*
+ * One line per check for `fencepost checks`, or all header comments of one. Calls show with name, severity, title,
+ * claim, unverifiable, remedy, sql.
+ */
 struct check_text {
 	const char *name, *severity, *title, *claim, *unverifiable, *remedy, *sql;
 };
-int analyzer_checks(const char *checks_dir, void (*show)(void *context, const struct check_text *check), void *context, struct trouble *t);
+int analyzer_checks(const char *checks_dir, void (*show)(void *context, const struct check_text *check), void *context,
+		    struct trouble *t);
 
 #endif

@@ -45,8 +45,10 @@ void bulk_text(struct bulk_row *row, const char *text)
 	v->bytes = text;
 }
 
-static const char DECLARATION[] = "CREATE TABLE x (c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, "
-				  "c21, c22, c23, c24, c25, c26, c27, c28, c29, c30, c31, c32, c33, c34, c35, c36, c37, c38, c39)";
+static const char DECLARATION[] =
+	"CREATE TABLE x (c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, "
+	"c20, "
+	"c21, c22, c23, c24, c25, c26, c27, c28, c29, c30, c31, c32, c33, c34, c35, c36, c37, c38, c39)";
 
 static int bulk_connect(sqlite3 *db, void *source, int argc, const char *const *argv, sqlite3_vtab **vtab, char **error)
 {

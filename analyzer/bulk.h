@@ -1,6 +1,6 @@
 /*
- * bulk: many rows from memory into a table by one statement, which costs a third of a statement a row. The statement reads the rows from a virtual
- * table that stands on this connection alone:
+ * bulk: many rows from memory into a table by one statement, which costs a third of a statement a row. The statement
+ * reads the rows from a virtual table that stands on this connection alone:
  *
  *     INSERT INTO key_state (topic_id, partition, ...) SELECT c0, c1, ... FROM bulk;
  */

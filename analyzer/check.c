@@ -37,11 +37,12 @@ static const char *const subject_columns[] = { "pipeline", "reason", "n", NULL }
 static const char *const total_columns[] = { "pipeline", "n", NULL };
 
 /* Columns of the second statement, those that go into a finding as they are first. */
-#define FINDING_COLUMNS(X)                                                                                                            \
-	X(PIPELINE, "pipeline", 1) X(TOPIC, "topic", 1) X(PARTITION, "partition", 1) X(OFFSET, "offset", 1) X(KEY, "key", 1)         \
-	X(REDIS_KEY, "redis_key", 1) X(IDENTITY, "identity", 1) X(DETAIL, "detail", 1) X(EVIDENCE, "evidence", 1)                    \
-	X(STREAM, "stream", 0) X(GRP, "grp", 0) X(CONSUMER, "consumer", 0) X(ENTRY, "entry", 0) X(REMEDY, "remedy", 0)                \
-	X(SEVERITY, "severity", 0)
+#define FINDING_COLUMNS(X)                                                                                            \
+	X(PIPELINE, "pipeline", 1)                                                                                    \
+	X(TOPIC, "topic", 1) X(PARTITION, "partition", 1) X(OFFSET, "offset", 1) X(KEY, "key", 1)                     \
+		X(REDIS_KEY, "redis_key", 1) X(IDENTITY, "identity", 1) X(DETAIL, "detail", 1)                        \
+			X(EVIDENCE, "evidence", 1) X(STREAM, "stream", 0) X(GRP, "grp", 0) X(CONSUMER, "consumer", 0) \
+				X(ENTRY, "entry", 0) X(REMEDY, "remedy", 0) X(SEVERITY, "severity", 0)
 
 #define COLUMN_ENUM(name, word, needed) COLUMN_##name,
 enum { FINDING_COLUMNS(COLUMN_ENUM) COLUMNS };
@@ -94,7 +95,8 @@ static int prepare_one(struct job *job, const char **sql, int n, struct trouble 
 	}
 	if (n >= STATEMENTS)
 		sqlite3_finalize(stmt);
-	return trouble_set(t, n < STATEMENTS ? "statement %d does more than read" : "has more than %d statements", n < STATEMENTS ? n + 1 : n);
+	return trouble_set(t, n < STATEMENTS ? "statement %d does more than read" : "has more than %d statements",
+			   n < STATEMENTS ? n + 1 : n);
 }
 
 static int prepare(struct job *job, struct trouble *t)
@@ -142,7 +144,8 @@ static struct outcome *outcome_of(const struct job *job, sqlite3_stmt *row, stru
 	return NULL;
 }
 
-static int add_unverifiable(const struct job *job, const struct outcome *outcome, const char *reason, int64_t n, struct trouble *t)
+static int add_unverifiable(const struct job *job, const struct outcome *outcome, const char *reason, int64_t n,
+			    struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;
@@ -199,8 +202,9 @@ static const char *text_of(const struct finding *f, int column)
 /* The parts that make a finding the same one: numbers as decimal text, keys as bytes. */
 static void make_id(const struct job *job, const struct finding *f, char id[FINDINGID_ROOM])
 {
-	static const int parts[] = { COLUMN_PIPELINE, COLUMN_TOPIC, COLUMN_PARTITION, COLUMN_KEY, COLUMN_REDIS_KEY, COLUMN_IDENTITY, COLUMN_OFFSET,
-				     COLUMN_STREAM, COLUMN_GRP, COLUMN_CONSUMER, COLUMN_ENTRY };
+	static const int parts[] = { COLUMN_PIPELINE,  COLUMN_TOPIC,    COLUMN_PARTITION, COLUMN_KEY,
+				     COLUMN_REDIS_KEY, COLUMN_IDENTITY, COLUMN_OFFSET,    COLUMN_STREAM,
+				     COLUMN_GRP,       COLUMN_CONSUMER, COLUMN_ENTRY };
 	struct findingid hash;
 
 	findingid_begin(&hash);
@@ -210,7 +214,11 @@ static void make_id(const struct job *job, const struct finding *f, char id[FIND
 		bool null = at < 0 || sqlite3_column_type(f->row, at) == SQLITE_NULL;
 		const void *bytes = null ? NULL : sqlite3_column_blob(f->row, at);
 
-		findingid_add(&hash, null ? NULL : bytes ? bytes : "", null ? 0 : (size_t)sqlite3_column_bytes(f->row, at));
+		findingid_add(&hash,
+			      null    ? NULL
+			      : bytes ? bytes
+				      : "",
+			      null ? 0 : (size_t)sqlite3_column_bytes(f->row, at));
 	}
 	findingid_end(&hash, id);
 }
@@ -220,11 +228,14 @@ static bool is_severity(const char *word)
 	return strcmp(word, "info") == 0 || strcmp(word, "warning") == 0 || strcmp(word, "error") == 0;
 }
 
-static int insert(const struct job *job, const struct outcome *outcome, const struct finding *f, sqlite3_stmt *to, struct trouble *t)
+static int insert(const struct job *job, const struct outcome *outcome, const struct finding *f, sqlite3_stmt *to,
+		  struct trouble *t)
 {
-	static const int copied[] = { COLUMN_TOPIC, COLUMN_PARTITION, COLUMN_OFFSET, COLUMN_KEY, COLUMN_REDIS_KEY, COLUMN_STREAM, COLUMN_GRP,
-				      COLUMN_CONSUMER, COLUMN_ENTRY, COLUMN_DETAIL, COLUMN_EVIDENCE };
-	const char *severity = text_of(f, COLUMN_SEVERITY), *remedy = text_of(f, COLUMN_REMEDY), *evidence = text_of(f, COLUMN_EVIDENCE);
+	static const int copied[] = { COLUMN_TOPIC,     COLUMN_PARTITION, COLUMN_OFFSET,  COLUMN_KEY,
+				      COLUMN_REDIS_KEY, COLUMN_STREAM,    COLUMN_GRP,     COLUMN_CONSUMER,
+				      COLUMN_ENTRY,     COLUMN_DETAIL,    COLUMN_EVIDENCE };
+	const char *severity = text_of(f, COLUMN_SEVERITY), *remedy = text_of(f, COLUMN_REMEDY),
+		   *evidence = text_of(f, COLUMN_EVIDENCE);
 	char id[FINDINGID_ROOM];
 
 	if (!text_of(f, COLUMN_DETAIL) || !evidence || evidence[0] != '{')
@@ -310,7 +321,8 @@ static const char *status_of(const struct outcome *outcome, bool failed)
 	return outcome->examined ? "pass" : "empty";
 }
 
-static int write_outcome(const struct job *job, const struct outcome *outcome, const struct trouble *why, struct trouble *t)
+static int write_outcome(const struct job *job, const struct outcome *outcome, const struct trouble *why,
+			 struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;

@@ -11,8 +11,9 @@
 #include "sql/trouble.h"
 
 /*
- * Runs one check: rows in check_result, unverifiable and finding for every pipeline of the run. ordinal is its place among the checks. A check
- * that fails leaves status error, its words, a row in trouble, and nothing else of its own. 0, or -1 where the index cannot be written.
+ * Runs one check: rows in check_result, unverifiable and finding for every pipeline of the run. ordinal is its place
+ * among the checks. A check that fails leaves status error, its words, a row in trouble, and nothing else of its own.
+ * 0, or -1 where the index cannot be written.
  */
 int check_run(const struct run *run, sqlite3 *db, const struct check *check, int64_t ordinal, struct trouble *t);
 

@@ -110,9 +110,11 @@ static int read_headers(struct check *check, struct trouble *t)
 	}
 	for (size_t i = 0; i < HEADERS; i++)
 		if (!*field(check, i) || !**field(check, i))
-			return trouble_set(t, "check %s: the header \"-- %s: ...\" is missing", check->file, headers[i].name);
+			return trouble_set(t, "check %s: the header \"-- %s: ...\" is missing", check->file,
+					   headers[i].name);
 	if (strcmp(check->severity, "info") && strcmp(check->severity, "warning") && strcmp(check->severity, "error"))
-		return trouble_set(t, "check %s: severity \"%s\"; valid: info, warning, error", check->file, check->severity);
+		return trouble_set(t, "check %s: severity \"%s\"; valid: info, warning, error", check->file,
+				   check->severity);
 	return 0;
 }
 

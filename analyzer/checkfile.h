@@ -9,14 +9,16 @@
  *     -- remedy: the smallest safe repair
  *     --   and its next line
  *
- *     1st statement   rows (pipeline, reason, n): subjects examined where reason is NULL, else unverifiable. A pipeline without a row is one that
- *                     the check does not apply to
- *     2nd statement   one row per finding, in a fixed order: pipeline, topic, partition, offset, key, redis_key, identity, detail, evidence;
- *                     optional stream, grp, consumer, entry, remedy, severity. identity is text: what else makes the finding the same one in
- *                     the next run
- *     3rd statement   optional: rows (pipeline, n), the exact number of findings where the second does not give them all
+ *     1st statement   rows (pipeline, reason, n): subjects examined where reason is NULL, else unverifiable. A
+ *                     pipeline without a row is one that the check does not apply to
+ *     2nd statement   one row per finding, in a fixed order: pipeline, topic, partition, offset, key, redis_key,
+ *                     identity, detail, evidence; optional stream, grp, consumer, entry, remedy, severity. identity
+ *                     is text: what else makes the finding the same one in the next run
+ *     3rd statement   optional: rows (pipeline, n), the exact number of findings where the second does not give
+ *                     them all
  *
- * :run is the run. Statements only read. Besides the tables of the index they see what sql/queries/check_fault.sql made.
+ * :run is the run. Statements only read. Besides the tables of the index they see what sql/queries/check_fault.sql
+ * made.
  */
 #ifndef ANALYZER_CHECKFILE_H
 #define ANALYZER_CHECKFILE_H
@@ -38,7 +40,10 @@ struct checks {
 	size_t n;
 };
 
-/* The checks compiled in and those of dir (NULL: none), which add or override by name. 0, or -1 with the file and what is wrong with it. */
+/*
+ * The checks compiled in and those of dir (NULL: none), which add or override by name. 0, or -1 with the file and what
+ * is wrong with it.
+ */
 int checks_load(const char *dir, struct checks *checks, struct trouble *t);
 void checks_free(struct checks *checks);
 

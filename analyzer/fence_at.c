@@ -1,6 +1,6 @@
 /*
- * fence_at: what stands at the partition and offset of a fence. Fences are sorted by place and meet the records while these stream by, so that a
- * fence on another key's record is seen as well as one on its own.
+ * fence_at: what stands at the partition and offset of a fence. Fences are sorted by place and meet the records while
+ * these stream by, so that a fence on another key's record is seen as well as one on its own.
  */
 #include "analyzer/fold_state.h"
 
@@ -27,7 +27,8 @@ void fence_refs_init(struct fence_refs *refs, const struct keytable *table)
 		const struct key_entry *entry = keytable_entry(table, (uint32_t)i);
 
 		if (entry->fence_partition >= 0)
-			refs->at[refs->count++] = (struct fence_ref){ entry->fence_partition, (uint32_t)i, entry->fence_offset };
+			refs->at[refs->count++] =
+				(struct fence_ref){ entry->fence_partition, (uint32_t)i, entry->fence_offset };
 	}
 	qsort(refs->at, refs->count, sizeof(*refs->at), by_place);
 }
@@ -177,7 +178,8 @@ static void see_part(struct fold *f, const struct chunk_part *part)
 	const struct chunk_view *view = part->view;
 
 	for (size_t i = part->from; i < part->to; i++) {
-		struct key key = { .bytes = view->key_bytes + view->key_at[i], .size = view->key_at[i + 1] - view->key_at[i] };
+		struct key key = { .bytes = view->key_bytes + view->key_at[i],
+				   .size = view->key_at[i + 1] - view->key_at[i] };
 		uint32_t entry;
 
 		if (view->flags[i] & RECORD_NULL_KEY)

@@ -1,4 +1,7 @@
-/* findingid: every part goes in as its length, 64 bits little endian, and its bytes; an absent one as the length 2^64 - 1. */
+/*
+ * findingid: every part goes in as its length, 64 bits little endian, and its bytes; an absent one as the length 2^64 -
+ * 1.
+ */
 #include "analyzer/findingid.h"
 
 #include <stdio.h>
@@ -24,5 +27,6 @@ void findingid_end(struct findingid *id, char text[FINDINGID_ROOM])
 {
 	XXH128_hash_t hash = XXH3_128bits_digest(&id->state);
 
-	snprintf(text, FINDINGID_ROOM, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+	snprintf(text, FINDINGID_ROOM, "%016llx%016llx", (unsigned long long)hash.high64,
+		 (unsigned long long)hash.low64);
 }

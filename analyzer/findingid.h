@@ -1,5 +1,6 @@
 /*
- * findingid: the name by which a finding is the same one in the next run: XXH3-128 over the check, the subject and the offsets that matter.
+ * findingid: the name by which a finding is the same one in the next run: XXH3-128 over the check, the subject and the
+ * offsets that matter.
  */
 #ifndef ANALYZER_FINDINGID_H
 #define ANALYZER_FINDINGID_H

@@ -10,7 +10,12 @@
 #include "sql/mem.h"
 #include "sql_data.h"
 
-enum { SEEN_BYTES_LEAST = 1 << 18, TABLE_BYTES_LEAST = 4 << 20, FILTER_BITS_LEAST = 1 << 16, FILTER_BITS_MOST = 1 << 26 };
+enum {
+	SEEN_BYTES_LEAST = 1 << 18,
+	TABLE_BYTES_LEAST = 4 << 20,
+	FILTER_BITS_LEAST = 1 << 16,
+	FILTER_BITS_MOST = 1 << 26
+};
 
 /* What a sampled key costs besides its bytes: entry, place, slots, fence_ref, filter, and what sorting takes. */
 enum { KEY_COST = sizeof(struct key_entry) + sizeof(struct key_place) + 48 };
@@ -47,7 +52,8 @@ static bool keeps_values(const struct fold_topic *topic)
 
 static void load_fence(struct fold *f, sqlite3_stmt *row)
 {
-	struct key key = { sqlite3_column_int64(row, 1), sqlite3_column_blob(row, 2), (uint32_t)sqlite3_column_bytes(row, 2) };
+	struct key key = { sqlite3_column_int64(row, 1), sqlite3_column_blob(row, 2),
+			   (uint32_t)sqlite3_column_bytes(row, 2) };
 	int64_t partition = db_int(row, 3), offset = db_int(row, 4);
 	uint32_t index = keytable_find(&f->table, &key, NULL);
 	struct key_entry *entry = keytable_entry(&f->table, index == NOBODY ? keytable_add(&f->table, &key) : index);
@@ -183,7 +189,8 @@ static int records_of(sqlite3 *db, const struct fold_topic *topic, int64_t *reco
 }
 
 /* Until the sample fits. */
-static int fold_fitting(const struct run *run, sqlite3 *db, struct fold_topic *topic, const struct rejected *rejected, struct trouble *t)
+static int fold_fitting(const struct run *run, sqlite3 *db, struct fold_topic *topic, const struct rejected *rejected,
+			struct trouble *t)
 {
 	size_t listed = rejected->count * sizeof(*rejected->at), budget = run->memory / 4 * 3;
 	bool halved = false;
@@ -263,7 +270,9 @@ static int clear_pipelines(const struct run *run, sqlite3 *db, struct trouble *t
 static int clear_earlier(const struct run *run, sqlite3 *db, struct trouble *t)
 {
 	int others = has_others(run, db, t);
-	int result = others < 0 ? -1 : others ? clear_pipelines(run, db, t) : script_run(db, sql_queries_fold_clear_all, run->id, t);
+	int result = others < 0 ? -1
+		     : others   ? clear_pipelines(run, db, t)
+				: script_run(db, sql_queries_fold_clear_all, run->id, t);
 
 	return result < 0 ? -1 : script_run(db, sql_queries_fold_clear_run, run->id, t);
 }

@@ -1,6 +1,6 @@
 /*
- * fold_stream: one partition's records, in order, into the key table and the placement. This is where the time goes: each key is hashed once, and
- * memory is asked for a few records ahead of its use.
+ * fold_stream: one partition's records, in order, into the key table and the placement. This is where the time goes:
+ * each key is hashed once, and memory is asked for a few records ahead of its use.
  */
 #include "analyzer/fold_state.h"
 
@@ -42,7 +42,8 @@ static bool filter_has(const struct fold *f, int64_t hash)
 /* Whether a key counts as recent by the time of this record; those that were looked at are in the table already. */
 static bool is_recent(const struct fold *f, const struct item *item)
 {
-	return item->view->timestamp_ms[item->i] >= f->topic->recent_from_ms && item->key.hash < f->topic->recent_threshold;
+	return item->view->timestamp_ms[item->i] >= f->topic->recent_from_ms &&
+	       item->key.hash < f->topic->recent_threshold;
 }
 
 /* The place of a key that is met for the first time in this partition, or NOBODY where it is not sampled. */
@@ -165,7 +166,8 @@ static void take_sampled(struct fold *f, struct key_place *place, const struct i
 		place->max_ms = ms;
 	place->last_offset = offset;
 	place->last_ms = ms;
-	if (place->legal < 0 || (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset)))
+	if (place->legal < 0 ||
+	    (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset)))
 		f->refused++;
 	else
 		take_legal(f, place, item);
@@ -181,8 +183,8 @@ static void take(struct fold *f, const struct item *item)
 		take_sampled(f, keytable_place(&f->table, place), item);
 	if (item->ordinal < 0 && f->placement.cells)
 		offhome_add(&f->offhome, &item->key,
-			    &(struct offhome_record){ f->part->partition, (int32_t)item->home, item->view->offset[item->i],
-						      item->view->timestamp_ms[item->i] });
+			    &(struct offhome_record){ f->part->partition, (int32_t)item->home,
+						      item->view->offset[item->i], item->view->timestamp_ms[item->i] });
 }
 
 /* The place that a record's slot most likely holds, or NULL. */
@@ -190,12 +192,14 @@ static inline const struct key_place *likely_place(const struct fold *f, int64_t
 {
 	const struct seen_slot *slot = seen_first(&f->seen, hash);
 
-	return slot->mark && slot->hash == hash && slot->place != NOBODY ? keytable_place(&f->table, slot->place) : NULL;
+	return slot->mark && slot->hash == hash && slot->place != NOBODY ? keytable_place(&f->table, slot->place)
+									 : NULL;
 }
 
 /*
- * Asks for what the records ahead will touch, each step for what the step before it brought: the slot; then the place that it names, or, for a key
- * that is new here, where the table has its entry; then the bytes of the key, or the entry.
+ * Asks for what the records ahead will touch, each step for what the step before it brought: the slot; then the place
+ * that it names, or, for a key that is new here, where the table has its entry; then the bytes of the key, or the
+ * entry.
  */
 static inline void prefetch(const struct fold *f, size_t i, size_t to)
 {
@@ -216,9 +220,9 @@ static inline void prefetch(const struct fold *f, size_t i, size_t to)
 		int64_t hash = f->hash[i + AHEAD_KEY];
 		const struct key_place *place = likely_place(f, hash);
 
-		if (place)
-			__builtin_prefetch(place->key);
-		else if (hash < f->topic->threshold && *keytable_slot(&f->table, hash))
+		if (place && place->key_size > KEY_HEAD)
+			__builtin_prefetch(place->key + KEY_HEAD);
+		else if (!place && hash < f->topic->threshold && *keytable_slot(&f->table, hash))
 			__builtin_prefetch(keytable_entry(&f->table, *keytable_slot(&f->table, hash) - 1));
 	}
 }
@@ -237,7 +241,8 @@ static void take_part(struct fold *f, const struct chunk_part *part)
 			f->count.null_keys++;
 			continue;
 		}
-		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i], view->key_at[i + 1] - view->key_at[i] };
+		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i],
+					 view->key_at[i + 1] - view->key_at[i] };
 		item.home = count > 0 ? f->positive[i] % (uint32_t)count : 0;
 		item.ordinal = fold_ordinal(f->topic, f->positive[i], f->part->partition);
 		take(f, &item);
@@ -314,7 +319,9 @@ static void count_part(struct fold *f, const struct chunk_part *part)
 
 static void begin_partition(struct fold *f)
 {
-	f->count = (struct partition_count){ .waiting_ms = UNKNOWN, .next = f->part->first_offset, .hole_end = f->part->gap_end };
+	f->count = (struct partition_count){ .waiting_ms = UNKNOWN,
+					     .next = f->part->first_offset,
+					     .hole_end = f->part->gap_end };
 	f->rejected_here = rejected_in(&f->rejected, f->part->partition);
 	seen_begin(&f->seen, 0);
 	for (size_t i = 0; i < f->placement.cells; i++)
@@ -373,7 +380,7 @@ static void see_part(struct fold *f, const struct chunk_part *part)
 			continue;
 		while (slot->mark && slot->hash != hash)
 			slot = seen_next(&f->seen, slot);
-		new.mark = home * LEGAL_COUNT + legal_of(fold_ordinal(f->topic, f->positive[i], f->part->partition)) + 1;
+		new.mark = home *LEGAL_COUNT + legal_of(fold_ordinal(f->topic, f->positive[i], f->part->partition)) + 1;
 		if (!slot->mark)
 			seen_fill(&f->seen, slot, &new);
 	}

@@ -80,7 +80,8 @@ static int write_key_states(struct fold *f, size_t from, size_t to, struct troub
 		const struct key_entry *entry = place->entry == NOBODY ? NULL : keytable_entry(&f->table, place->entry);
 
 		if (entry && !is_at_home(f, entry))
-			rows.sorted[source.rows++] = (struct sorted){ entry->hash, (uint32_t)i, place->key_size, place->key };
+			rows.sorted[source.rows++] =
+				(struct sorted){ entry->hash, (uint32_t)i, place->key_size, place->key };
 	}
 	qsort(rows.sorted, source.rows, sizeof(*rows.sorted), by_key);
 	result = source.rows ? bulk_insert(f->db, sql_queries_fold_key_state, &source, t) : 0;
@@ -214,7 +215,9 @@ static void add_fence(struct bulk_row *row, const struct fold *f, const struct k
 	bool fence = entry->fence_partition >= 0;
 	bool met = entry->fence_ms != UNKNOWN;
 
-	bulk_int(row, fence && f->topic->count[0] > 0 ? (int64_t)legal_of(fold_ordinal(f->topic, positive, entry->fence_partition)) : UNKNOWN);
+	bulk_int(row, fence && f->topic->count[0] > 0
+			      ? (int64_t)legal_of(fold_ordinal(f->topic, positive, entry->fence_partition))
+			      : UNKNOWN);
 	bulk_text(row, at_fence_words[entry->at_fence]);
 	bulk_int(row, entry->fence_ms);
 	bulk_int(row, met ? entry->fence_tombstone : UNKNOWN);
@@ -273,7 +276,10 @@ static size_t unlooked(const struct fold *f)
 	return f->table.entries.count - f->looked_entries;
 }
 
-/* Row index of fence_state: the keys that were not looked at, which were met after the samples were loaded, come first, with ids below all others. */
+/*
+ * Row index of fence_state: the keys that were not looked at, which were met after the samples were loaded, come first,
+ * with ids below all others.
+ */
 static uint32_t entry_at(const struct fold *f, size_t index)
 {
 	return (uint32_t)(index < unlooked(f) ? f->looked_entries + index : index - unlooked(f));
@@ -298,7 +304,8 @@ static void fill_unlooked(void *context, size_t index, struct bulk_row *row)
 /* The places of a row to come: they lie anywhere. */
 static void prefetch_places(const struct fold *f, size_t index)
 {
-	const struct key_entry *entry = index < f->table.entries.count ? keytable_entry(&f->table, entry_at(f, index)) : NULL;
+	const struct key_entry *entry =
+		index < f->table.entries.count ? keytable_entry(&f->table, entry_at(f, index)) : NULL;
 
 	if (!entry || entry->places == NOBODY)
 		return;
@@ -346,7 +353,8 @@ static int read_lowest_state(struct fold *f, struct trouble *t)
 /* Ids rise from row to row, so that none has to be searched for its place. */
 static int write_fence_states(struct fold *f, struct trouble *t)
 {
-	struct bulk_source missed = { unlooked(f), fill_unlooked, f }, all = { f->table.entries.count, fill_fence_state, f };
+	struct bulk_source missed = { unlooked(f), fill_unlooked, f },
+			   all = { f->table.entries.count, fill_fence_state, f };
 
 	if (read_lowest_state(f, t) < 0 || bulk_insert(f->db, sql_queries_fold_unlooked_key, &missed, t) < 0)
 		return -1;

@@ -31,8 +31,8 @@ void keytable_release(struct keytable *table)
 
 size_t keytable_bytes(const struct keytable *table)
 {
-	return pool_bytes(&table->entries) + pool_bytes(&table->places) + pool_bytes(&table->values) + table->arena.bytes +
-	       table->slot_count * sizeof(*table->slots);
+	return pool_bytes(&table->entries) + pool_bytes(&table->places) + pool_bytes(&table->values) +
+	       table->arena.bytes + table->slot_count * sizeof(*table->slots);
 }
 
 static size_t first_slot(const struct keytable *table, int64_t hash)
@@ -110,7 +110,8 @@ uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const 
 	place->key_size = key->size;
 	place->partition = partition;
 	place->next = NOBODY;
-	place->fence_offset = place->binding_offset = place->unsure_offset = place->tombstone = place->tombstone_any = -1;
+	place->fence_offset = place->binding_offset = place->unsure_offset = place->tombstone = place->tombstone_any =
+		-1;
 	if (entry_index == NOBODY) {
 		place->key = arena_add(&table->arena, key->bytes, key->size);
 	} else {
@@ -122,6 +123,7 @@ uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const 
 		if (entry->fence_partition == partition)
 			place->fence_offset = entry->fence_offset;
 	}
+	memcpy(place->head, place->key, key->size < KEY_HEAD ? key->size : KEY_HEAD);
 	return index;
 }
 

@@ -1,6 +1,6 @@
 /*
- * keytable: the sampled keys of one topic while it is folded. An entry is a key with its fence; a place is what history says of the key in
- * one partition. Identity is hash and bytes.
+ * keytable: the sampled keys of one topic while it is folded. An entry is a key with its fence; a place is what history
+ * says of the key in one partition. Identity is hash and bytes.
  */
 #ifndef ANALYZER_KEYTABLE_H
 #define ANALYZER_KEYTABLE_H
@@ -38,7 +38,7 @@ struct key_entry {
 	int64_t fence_id;        /* UNKNOWN: no look at Redis has a row for it */
 	int64_t fence_offset;    /* UNKNOWN: no well-formed fence */
 	int64_t fence_ms;        /* time of the record at the fence */
-	int32_t fence_partition; /* -1: no well-formed fence; more than an int32 is INT32_MAX, where no topic has a partition */
+	int32_t fence_partition; /* -1: no well-formed fence; beyond int32 INT32_MAX, where no topic has a partition */
 	uint8_t at_fence;        /* enum at_fence */
 	bool fence_tombstone;
 	bool elsewhere;          /* seen among aborted records or in an earlier incarnation */
@@ -52,8 +52,11 @@ struct key_value {
 	uint64_t value_hash;     /* of the record at the fence */
 };
 
+enum { KEY_HEAD = 16 };
+
 struct key_place {
 	const uint8_t *key;      /* the entry's, to spare a look at it */
+	uint8_t head[KEY_HEAD];  /* the key's first bytes, to spare a look at the others where they differ or are all */
 	uint32_t key_size;
 	uint32_t entry;          /* NOBODY: a key that is not sampled and shares its hash with one that is */
 	uint32_t next;           /* the entry's next place */
@@ -98,7 +101,8 @@ static inline struct key_value *keytable_value(const struct keytable *table, uin
 }
 
 /*
- * Where the search for a hash begins. The sample takes the lowest hashes, so their high bits hardly differ; the low ones do.
+ * Where the search for a hash begins. The sample takes the lowest hashes, so their high bits hardly differ; the low
+ * ones do.
  */
 static inline const uint32_t *keytable_slot(const struct keytable *table, int64_t hash)
 {
@@ -107,7 +111,12 @@ static inline const uint32_t *keytable_slot(const struct keytable *table, int64_
 
 static inline bool place_is(const struct key_place *place, const void *key, size_t size)
 {
-	return place->key_size == size && memcmp(place->key, key, size) == 0;
+	if (place->key_size != size)
+		return false;
+	if (size <= KEY_HEAD)
+		return memcmp(place->head, key, size) == 0;
+	return memcmp(place->head, key, KEY_HEAD) == 0 &&
+	       memcmp(place->key + KEY_HEAD, (const uint8_t *)key + KEY_HEAD, size - KEY_HEAD) == 0;
 }
 
 struct key {

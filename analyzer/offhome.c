@@ -40,7 +40,10 @@ static void put(struct offhome *offhome, size_t index)
 	offhome->slots[slot] = (uint32_t)index + 1;
 }
 
-/* Keeps the smallest OFFHOME_KEYS, whole hashes only, so that a key that was let go is never counted anew from its middle. */
+/*
+ * Keeps the smallest OFFHOME_KEYS, whole hashes only, so that a key that was let go is never counted anew from its
+ * middle.
+ */
 static void prune(struct offhome *offhome)
 {
 	size_t keep = OFFHOME_KEYS;

@@ -1,6 +1,6 @@
 /*
- * offhome: keys with records in a partition that is not legal for them, those with the smallest hashes. Which ones are kept does not depend on
- * the order in which they come.
+ * offhome: keys with records in a partition that is not legal for them, those with the smallest hashes. Which ones are
+ * kept does not depend on the order in which they come.
  */
 #ifndef ANALYZER_OFFHOME_H
 #define ANALYZER_OFFHOME_H

@@ -1,6 +1,6 @@
 /*
- * pool: items of one size that are only ever added. They live in blocks, so that growing moves nothing and needs no second copy, and
- * are known by their index.
+ * pool: items of one size that are only ever added. They live in blocks, so that growing moves nothing and needs no
+ * second copy, and are known by their index.
  */
 #ifndef ANALYZER_POOL_H
 #define ANALYZER_POOL_H

@@ -1,9 +1,10 @@
 /*
- * rebase: how often the records of a key changed between its legal partitions, which is how often the contract says REBASE. Within a partition
- * the order is that of offsets; between partitions it is that of times, made to rise within each; equal times go by offset, then by partition.
+ * rebase: how often the records of a key changed between its legal partitions, which is how often the contract says
+ * REBASE. Within a partition the order is that of offsets; between partitions it is that of times, made to rise within
+ * each; equal times go by offset, then by partition.
  *
- * Most keys of a resized topic left one partition before they began in the next: their places say enough. The others need their records in
- * order, which are read again, as many keys at a time as fit the budget.
+ * Most keys of a resized topic left one partition before they began in the next: their places say enough. The others
+ * need their records in order, which are read again, as many keys at a time as fit the budget.
  */
 #include "analyzer/fold_state.h"
 
@@ -115,7 +116,8 @@ static void take_part(struct fold *f, const struct round *round, struct events *
 	const struct chunk_view *view = part->view;
 
 	for (size_t i = part->from; i < part->to; i++) {
-		struct key key = { .bytes = view->key_bytes + view->key_at[i], .size = view->key_at[i + 1] - view->key_at[i] };
+		struct key key = { .bytes = view->key_bytes + view->key_at[i],
+				   .size = view->key_at[i + 1] - view->key_at[i] };
 		bool tombstone = view->flags[i] & RECORD_TOMBSTONE;
 		const struct key_place *place;
 		uint32_t entry;
@@ -134,7 +136,10 @@ static void take_part(struct fold *f, const struct round *round, struct events *
 	}
 }
 
-/* Times rise within each partition: an event is as late as the latest before it. Events come partition by partition, in offset order. */
+/*
+ * Times rise within each partition: an event is as late as the latest before it. Events come partition by partition, in
+ * offset order.
+ */
 static int compare_entries(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
@@ -187,8 +192,9 @@ static int read_round(struct fold *f, const struct round *round, struct events *
 		f->rejected_here = rejected_in(&f->rejected, f->part->partition);
 		if (f->part->indexed_end == UNKNOWN)
 			continue;
-		chunk_scan_range(f->scan, (struct chunk_place){ f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED }, 0,
-				 f->part->indexed_end);
+		chunk_scan_range(f->scan,
+				 (struct chunk_place){ f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED },
+				 0, f->part->indexed_end);
 		while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
 			if (run_stopped(f->run))
 				return trouble_set(t, "stopped");
@@ -227,7 +233,8 @@ int rebase_count(struct fold *f, struct trouble *t)
 	judge_places(f, &round);
 	if (events_most < EVENTS_LEAST)
 		events_most = EVENTS_LEAST;
-	for (next_round(f, &round, events_most); result == 0 && round.from < round.to; next_round(f, &round, events_most)) {
+	for (next_round(f, &round, events_most); result == 0 && round.from < round.to;
+	     next_round(f, &round, events_most)) {
 		events.count = 0;
 		result = read_round(f, &round, &events, t);
 		if (result == 0)

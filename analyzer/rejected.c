@@ -50,7 +50,8 @@ static void take(struct rejected *rejected, const struct chunk_part *part, const
 	}
 }
 
-static int read_partition(struct chunk_scan *scan, sqlite3_stmt *row, const char *topic, struct rejected *rejected, struct trouble *t)
+static int read_partition(struct chunk_scan *scan, sqlite3_stmt *row, const char *topic, struct rejected *rejected,
+			  struct trouble *t)
 {
 	struct chunk_place place = { sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1), CHUNK_COMMITTED };
 	struct chunk_part part;
@@ -62,8 +63,8 @@ static int read_partition(struct chunk_scan *scan, sqlite3_stmt *row, const char
 	return more;
 }
 
-static int read_all(const struct run *run, struct chunk_scan *scan, sqlite3_stmt *rows, const char *topic, struct rejected *rejected,
-		    struct trouble *t)
+static int read_all(const struct run *run, struct chunk_scan *scan, sqlite3_stmt *rows, const char *topic,
+		    struct rejected *rejected, struct trouble *t)
 {
 	int more;
 
@@ -85,7 +86,8 @@ static int read_all(const struct run *run, struct chunk_scan *scan, sqlite3_stmt
 	return more;
 }
 
-int rejected_load(const struct run *run, sqlite3 *db, const struct rejected_from *from, struct rejected *rejected, struct trouble *t)
+int rejected_load(const struct run *run, sqlite3 *db, const struct rejected_from *from, struct rejected *rejected,
+		  struct trouble *t)
 {
 	struct chunk_scan *scan;
 	sqlite3_stmt *rows;

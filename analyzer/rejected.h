@@ -32,7 +32,8 @@ struct rejected_from {
 };
 
 /* Reads the pipeline's DLQ from the index. 0 or -1. */
-int rejected_load(const struct run *run, sqlite3 *db, const struct rejected_from *from, struct rejected *rejected, struct trouble *t);
+int rejected_load(const struct run *run, sqlite3 *db, const struct rejected_from *from, struct rejected *rejected,
+		  struct trouble *t);
 void rejected_release(struct rejected *rejected);
 
 /* A stretch of the sorted list: one partition's offsets. */

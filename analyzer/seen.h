@@ -1,6 +1,7 @@
 /*
- * seen: the distinct keys of one partition, by hash, and for those that are sampled their place. It never holds more than its bytes: where the
- * partition has too many keys, it keeps those below a bound that halves, and the caller passes over the partition again for the rest.
+ * seen: the distinct keys of one partition, by hash, and for those that are sampled their place. It never holds more
+ * than its bytes: where the partition has too many keys, it keeps those below a bound that halves, and the caller
+ * passes over the partition again for the rest.
  *
  *     seen_begin(&seen, 0);
  *     every record: walk from seen_first by seen_next to its slot, or to a free one for seen_fill

@@ -10,8 +10,20 @@
 
 /* The columns of fold_topics.sql. */
 enum {
-	TOPIC_ID, PIPELINE_ID, INCARNATION_ID, NAME, PIPELINE, FENCED, STATE, TOMBSTONES, REJECTS_DLQ, SUSPECT_HOLES, THRESHOLD,
-	RECENT_THRESHOLD, RECENT_FROM_MS, PARTITIONS,
+	TOPIC_ID,
+	PIPELINE_ID,
+	INCARNATION_ID,
+	NAME,
+	PIPELINE,
+	FENCED,
+	STATE,
+	TOMBSTONES,
+	REJECTS_DLQ,
+	SUSPECT_HOLES,
+	THRESHOLD,
+	RECENT_THRESHOLD,
+	RECENT_FROM_MS,
+	PARTITIONS,
 };
 
 static bool is(sqlite3_stmt *row, int column, const char *word)
@@ -42,7 +54,8 @@ static void read_topic(const struct run *run, sqlite3_stmt *row, struct fold_top
 		.count = xarray(1, sizeof(*topic->count)),
 		.count_n = 1,
 	};
-	topic->count[0] = sqlite3_column_type(row, PARTITIONS) == SQLITE_NULL ? -1 : sqlite3_column_int(row, PARTITIONS);
+	topic->count[0] =
+		sqlite3_column_type(row, PARTITIONS) == SQLITE_NULL ? -1 : sqlite3_column_int(row, PARTITIONS);
 	if (topic->threshold == UNKNOWN)
 		topic->threshold = topic->fenced ? 0 : INT64_MAX;
 	if (topic->recent_threshold == UNKNOWN)
@@ -109,8 +122,8 @@ static int read_certain(sqlite3_stmt *rows, struct fold_topic *topic, struct tro
 	return more;
 }
 
-static int read_rows(sqlite3 *db, const char *sql, struct fold_topic *topic, int (*read)(sqlite3_stmt *, struct fold_topic *, struct trouble *),
-		     struct trouble *t)
+static int read_rows(sqlite3 *db, const char *sql, struct fold_topic *topic,
+		     int (*read)(sqlite3_stmt *, struct fold_topic *, struct trouble *), struct trouble *t)
 {
 	sqlite3_stmt *rows;
 	int result;

@@ -1,6 +1,6 @@
 /*
- * topic: what the fold needs to know of one topic of one pipeline, out of the facts of the run: the rules of the pipeline, the partition
- * counts that the topic has had, the horizons.
+ * topic: what the fold needs to know of one topic of one pipeline, out of the facts of the run: the rules of the
+ * pipeline, the partition counts that the topic has had, the horizons.
  */
 #ifndef ANALYZER_TOPIC_H
 #define ANALYZER_TOPIC_H
@@ -24,7 +24,8 @@ struct fold_partition {
 	int64_t committed, log_start; /* C and the log start read before it; UNKNOWN */
 	int64_t aborted;         /* records */
 	int64_t gap_end;         /* end of the last gap_range; 0: none */
-	int64_t *certain;        /* per count: below this offset a binding record is certain; INT64_MAX for the present count */
+	int64_t *
+		certain; /* per count: below this offset a binding record is certain; INT64_MAX for the present count */
 };
 
 struct fold_topic {

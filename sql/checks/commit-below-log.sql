@@ -1,12 +1,15 @@
 -- order: 530
 -- title: records that expired before they were processed
 -- severity: error
--- claim: No record lay between the committed offset and the log start that was read before it: nothing was deleted unprocessed.
--- unverifiable: never-indexed, the commit is below the log start, and what was between was never indexed; commit-unknown, the commit could not be
---   read; log-start-unknown, the log start could not be read.
--- remedy: The records are gone from Kafka and were never applied. Take them from another copy, and raise the topic's retention or the group's speed.
+-- claim: No record lay between the committed offset and the log start that was read before it: nothing was deleted
+--   unprocessed.
+-- unverifiable: never-indexed, the commit is below the log start, and what was between was never indexed;
+--   commit-unknown, the commit could not be read; log-start-unknown, the log start could not be read.
+-- remedy: The records are gone from Kafka and were never applied. Take them from another copy, and raise the topic's
+--   retention or the group's speed.
 WITH mine AS (
-	SELECT pipeline.name AS pipeline, horizon.*, state.expired_records, coalesce(state.first_offset, horizon.log_start_before_commit) AS first_offset
+	SELECT pipeline.name AS pipeline, horizon.*, state.expired_records,
+		coalesce(state.first_offset, horizon.log_start_before_commit) AS first_offset
 	FROM pipeline
 	JOIN topic ON topic.pipeline_id = pipeline.pipeline_id AND topic.role = 'source'
 	JOIN horizon ON horizon.topic_id = topic.topic_id
@@ -25,15 +28,19 @@ LEFT JOIN mine ON mine.pipeline = pipeline.name
 WHERE pipeline.run_id = :run AND pipeline.group_id IS NOT NULL
 GROUP BY 1, 2;
 
-SELECT pipeline.name AS pipeline, topic.topic, state.partition, state.expired_first AS offset, NULL AS key, NULL AS redis_key, NULL AS identity,
-	printf('%d %s of partition %d of %s expired unprocessed: the group %s had committed %d, and the log began at %d.', state.expired_records,
-		iif(state.expired_records = 1, 'record', 'records'), state.partition, topic.topic, pipeline.group_id, horizon.committed,
+SELECT pipeline.name AS pipeline, topic.topic, state.partition, state.expired_first AS offset, NULL AS key,
+	NULL AS redis_key, NULL AS identity,
+	printf('%d %s of partition %d of %s expired unprocessed: the group %s had committed %d, and the log began '
+		|| 'at %d.', state.expired_records, iif(state.expired_records = 1, 'record', 'records'),
+		state.partition, topic.topic, pipeline.group_id, horizon.committed,
 		horizon.log_start_before_commit) AS detail,
-	json_object('group', pipeline.group_id, 'committed', horizon.committed, 'log_start', horizon.log_start_before_commit,
-		'records', state.expired_records,
-		'first', json_object('offset', state.expired_first, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', state.expired_first_ms / 1000.0, 'unixepoch'),
+	json_object('group', pipeline.group_id, 'committed', horizon.committed,
+		'log_start', horizon.log_start_before_commit, 'records', state.expired_records,
+		'first', json_object('offset', state.expired_first,
+			'time', strftime('%Y-%m-%dT%H:%M:%fZ', state.expired_first_ms / 1000.0, 'unixepoch'),
 			'time_ms', state.expired_first_ms),
-		'last', json_object('offset', state.expired_last, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', state.expired_last_ms / 1000.0, 'unixepoch'),
+		'last', json_object('offset', state.expired_last,
+			'time', strftime('%Y-%m-%dT%H:%M:%fZ', state.expired_last_ms / 1000.0, 'unixepoch'),
 			'time_ms', state.expired_last_ms),
 		'indexed_from', state.first_offset, 'recheckable', json('false')) AS evidence
 FROM topic

@@ -1,9 +1,12 @@
 -- order: 310
 -- title: records in a partition that is not their key's
 -- severity: error
--- claim: Every record with a key stands in a partition that is legal for it: its home under a partition count that the topic has or had.
--- unverifiable: partitions-unknown, the partition count could not be read; not-replayed, the partition could not be read to its end.
--- remedy: A producer partitions by another function, or by an old partition count. Correct it; the records went to the DLQ and must be produced again.
+-- claim: Every record with a key stands in a partition that is legal for it: its home under a partition count that the
+--   topic has or had.
+-- unverifiable: partitions-unknown, the partition count could not be read; not-replayed, the partition could not be
+--   read to its end.
+-- remedy: A producer partitions by another function, or by an old partition count. Correct it; the records went to the
+--   DLQ and must be produced again.
 WITH mine AS (
 	SELECT topic.topic_id, pipeline.name AS pipeline, topic.partitions
 	FROM topic
@@ -20,13 +23,18 @@ JOIN horizon USING (topic_id)
 WHERE mine.partitions IS NULL OR horizon.covered = 0
 GROUP BY 1, 2;
 
-SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS offset, o.key, NULL AS redis_key, NULL AS identity,
-	printf('The key %s has %d %s in partition %d, from %d to %d, and is at home in partition %d.', key_text(o.key), o.records,
+SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS offset, o.key, NULL AS redis_key,
+	NULL AS identity,
+	printf('The key %s has %d %s in partition %d, from %d to %d, and is at home in partition %d.', key_text(o.key),
+		o.records,
 		iif(o.records = 1, 'record', 'records'), o.partition, o.first_offset, o.last_offset, o.home) AS detail,
 	json_object('home', o.home, 'partitions', topic.partitions, 'records', o.records,
-		'first', json_object('offset', o.first_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', o.first_ms / 1000.0, 'unixepoch'), 'time_ms', o.first_ms),
-		'last', json_object('offset', o.last_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', o.last_ms / 1000.0, 'unixepoch'), 'time_ms', o.last_ms),
-		'recheckable', json(iif(o.first_offset >= coalesce(horizon.log_start_before_commit, horizon.log_start), 'true', 'false'))) AS evidence
+		'first', json_object('offset', o.first_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ',
+			o.first_ms / 1000.0, 'unixepoch'), 'time_ms', o.first_ms),
+		'last', json_object('offset', o.last_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', o.last_ms / 1000.0,
+			'unixepoch'), 'time_ms', o.last_ms),
+		'recheckable', json(iif(o.first_offset >= coalesce(horizon.log_start_before_commit, horizon.log_start),
+			'true', 'false'))) AS evidence
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN off_home_key AS o USING (topic_id)

@@ -2,8 +2,8 @@
 -- title: keys that lie in different partitions of co-partitioned topics
 -- severity: error
 -- claim: The newest records of a sampled key stand in the same partition of all topics declared co-partitioned.
--- unverifiable: count-differs, the topics differ in partition count, which copartition-count tells; resized, both partitions are legal, and the
---   key has not moved in both topics yet.
+-- unverifiable: count-differs, the topics differ in partition count, which copartition-count tells; resized, both
+--   partitions are legal, and the key has not moved in both topics yet.
 -- remedy: The producers of the two topics partition differently; correct the one whose records are off home.
 WITH pair AS (
 	SELECT DISTINCT pipeline.name AS pipeline
@@ -21,10 +21,13 @@ LEFT JOIN split_key ON split_key.pipeline = pair.pipeline AND (legal > 0 OR NOT 
 GROUP BY 1, 2
 ORDER BY 1, 2;
 
-SELECT pipeline, other AS topic, other_partition AS partition, other_offset AS offset, key, NULL AS redis_key, topic || '/' || partition AS identity,
-	printf('The key %s is in partition %d of %s and in partition %d of %s.', key_text(key), partition, topic, other_partition, other) AS detail,
+SELECT pipeline, other AS topic, other_partition AS partition, other_offset AS offset, key, NULL AS redis_key,
+	topic || '/' || partition AS identity,
+	printf('The key %s is in partition %d of %s and in partition %d of %s.', key_text(key), partition, topic,
+		other_partition, other) AS detail,
 	json_object('topics', json_array(topic, other), 'partitions', json_array(partition, other_partition),
-		'newest_offsets', json_array(last_offset, other_offset), 'newest_ms', json_array(last_ms, other_ms)) AS evidence
+		'newest_offsets', json_array(last_offset, other_offset), 'newest_ms',
+			json_array(last_ms, other_ms)) AS evidence
 FROM split_key
 -- A key that is off home in the source topic has its finding in copartition-break.
 WHERE same_count AND partition <> other_partition AND legal > 0 AND other_legal = 0

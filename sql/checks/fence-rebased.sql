@@ -3,23 +3,27 @@
 -- severity: info
 -- claim: The records of a key stand in one legal partition, and its fence in its home.
 -- unverifiable: partitions-unknown, the partition count could not be read.
--- remedy: Nothing is wrong: partitions were added. A key that waits is rebased by its next record; until then the old partition's worker must not
---   apply records of it.
+-- remedy: Nothing is wrong: partitions were added. A key that waits is rebased by its next record; until then the old
+--   partition's worker must not apply records of it.
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-rebased' ORDER BY pipeline, reason;
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, fence_legal AS identity,
 	CASE
-	WHEN fence_legal = 2 THEN printf('The fence of key %s waits at %d in partition %d; its next record will be in partition %d and rebase it.',
-		key_text(key), fence_offset, fence_partition, home)
-	ELSE printf('The records of key %s stand in %d legal partitions; by their times it was rebased %d %s, and its fence is at home in partition %d.',
-		key_text(key), legal_partitions, rebases, iif(rebases = 1, 'time', 'times'), home)
+	WHEN fence_legal = 2 THEN printf('The fence of key %s waits at %d in partition %d; its next record will be in '
+		|| 'partition %d and rebase it.', key_text(key), fence_offset, fence_partition, home)
+	ELSE printf('The records of key %s stand in %d legal partitions; by their times it was rebased %d %s, and its '
+		|| 'fence is at home in partition %d.', key_text(key), legal_partitions, rebases,
+		iif(rebases = 1, 'time', 'times'), home)
 	END AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'home', home,
 		'done', json(iif(fence_legal = 2, 'false', 'true')), 'rebases', rebases, 'order', 'record times',
-		'partitions', (SELECT json_group_array(json_object('partition', partition, 'records', records, 'first_offset', first_offset,
-			'last_offset', last_offset, 'first_ms', first_ms, 'last_ms', last_ms))
-			FROM (SELECT * FROM key_state AS k WHERE k.topic_id = c.topic_id AND k.hash = c.hash AND k.key = c.key AND k.legal > 0
-				AND k.partition IN (SELECT home_partition(c.key, topic_count.partitions) FROM topic_count WHERE topic_count.topic_id = c.topic_id)
+		'partitions', (SELECT json_group_array(json_object('partition', partition, 'records', records,
+			'first_offset', first_offset, 'last_offset', last_offset,
+			'first_ms', first_ms, 'last_ms', last_ms))
+			FROM (SELECT * FROM key_state AS k WHERE k.topic_id = c.topic_id AND k.hash = c.hash
+				AND k.key = c.key AND k.legal > 0
+				AND k.partition IN (SELECT home_partition(c.key, topic_count.partitions)
+					FROM topic_count WHERE topic_count.topic_id = c.topic_id)
 				ORDER BY k.partition))) AS evidence
 FROM fence_case AS c
 WHERE rebased = 'fault'

@@ -1,48 +1,55 @@
--- What is wrong with each sampled key, decided in this one place; the files fence-*.sql only tell it. For each claim a column says
+-- What is wrong with each sampled key, decided in this one place; the files fence-*.sql only tell it. For each claim a
+-- column says
 --     NULL     the key is no subject of the claim
 --     ok       the claim holds
 --     fault    it is broken
 --     other    it cannot be decided, and this is the reason
--- and `fault` names the first claim that is broken, so that one fault makes one finding: later claims take the key for no subject.
--- A pipeline whose key mapping is broken has no keys here.
+-- and `fault` names the first claim that is broken, so that one fault makes one finding: later claims take the key for
+-- no subject. A pipeline whose key mapping is broken has no keys here.
 
 CREATE TEMP TABLE fenced_topic (
 	topic_id INTEGER PRIMARY KEY,
 	pipeline TEXT, topic TEXT, partitions INTEGER, seen_us INTEGER, retention_ms INTEGER, cleanup_policy TEXT,
-	state TEXT, counted INTEGER, deletes INTEGER, committed_only INTEGER, silent INTEGER, rejecting INTEGER, expires_ms INTEGER,
+	state TEXT, counted INTEGER, deletes INTEGER, committed_only INTEGER, silent INTEGER, rejecting INTEGER,
+		expires_ms INTEGER,
 	replica_behind INTEGER, incomplete TEXT, dlq TEXT
 );
 INSERT INTO fenced_topic
 SELECT topic.topic_id, pipeline.name, topic.topic, topic.partitions,
 	(SELECT max(horizon.high_watermark_us) FROM horizon WHERE horizon.topic_id = topic.topic_id),
 	topic.retention_ms, topic.cleanup_policy,
-	pipeline.state, pipeline.state IN ('count', 'sum'), pipeline.tombstones = 'delete', pipeline.isolation = 'read_committed',
-	pipeline.rejects = 'silent', pipeline.rejects = 'dlq', pipeline.expires_ms, coalesce(pipeline.replica <> 'passed', 0),
+	pipeline.state, pipeline.state IN ('count', 'sum'), pipeline.tombstones = 'delete',
+		pipeline.isolation = 'read_committed',
+	pipeline.rejects = 'silent', pipeline.rejects = 'dlq', pipeline.expires_ms,
+		coalesce(pipeline.replica <> 'passed', 0),
 	topic_state.incomplete, topic_state.dlq
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN topic_state USING (topic_id)
 WHERE topic.run_id = ?1 AND topic.role = 'source' AND pipeline.redis IS NOT NULL AND pipeline.mapping <> 'broken';
 
--- Everything that decides about a key, in one row. Here and below, LIMIT -1 under a WHERE keeps SQLite from putting each expression wherever its name
--- stands, which would decide every claim a dozen times.
+-- Everything that decides about a key, in one row. Here and below, LIMIT -1 under a WHERE keeps SQLite from putting
+-- each expression wherever its name stands, which would decide every claim a dozen times.
 CREATE TEMP VIEW fence_base AS
-SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state, t.counted, t.deletes,
+SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state,
+	t.counted, t.deletes,
 	t.committed_only, t.silent, t.rejecting, t.expires_ms, t.replica_behind, t.incomplete, t.dlq,
 	f.fence_id, f.present, f.present AND f.type IS NULL AND f.malformed IS NULL AS well_formed,
-	f.partition, f.offset, f.value_hash AS stored_hash, f.value_number AS stored_number, f.sampled_us, f.sampled_us / 1000 AS sampled_ms,
+	f.partition, f.offset, f.value_hash AS stored_hash, f.value_number AS stored_number, f.sampled_us,
+		f.sampled_us / 1000 AS sampled_ms,
 	CASE
 	WHEN f.ttl_ms >= 0 AND f.field_ttl_ms >= 0 THEN min(f.ttl_ms, f.field_ttl_ms)
 	WHEN f.ttl_ms >= 0 THEN f.ttl_ms
 	WHEN f.field_ttl_ms >= 0 THEN f.field_ttl_ms
 	END AS ttl,
-	s.home, s.records, s.legal_partitions, s.newest_ms, s.elsewhere, s.fence_legal, s.at_fence, s.fence_ms, s.fence_tombstone,
+	s.home, s.records, s.legal_partitions, s.newest_ms, s.elsewhere, s.fence_legal, s.at_fence, s.fence_ms,
+		s.fence_tombstone,
 	s.home_records, s.home_offset, s.home_ms, s.home_lost, s.home_tombstone, s.home_tombstone_any,
 	s.older, s.older_offset, s.older_ms, s.older_unsure, s.older_lost, s.older_tombstone,
 	s.applied, s.applied_sum, s.value_hash,
 	s.unproven,
-	-- The partition count was read before the key was sampled, and the fence stands where nobody had read yet: partitions may have been added
-	-- in between, and with them another home.
+	-- The partition count was read before the key was sampled, and the fence stands where nobody had read yet:
+	-- partitions may have been added in between, and with them another home.
 	f.sampled_us > t.seen_us AND (f.partition >= t.partitions OR s.at_fence = 'unstable') AS late,
 	CASE
 	WHEN s.home IS NULL THEN 'partitions-unknown'
@@ -50,11 +57,14 @@ SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_
 	WHEN coalesce(unproven.covered, 0) = 0 THEN 'not-replayed'
 	ELSE coalesce(unproven.reason, 'no-horizon')
 	END AS doubt,
-	coalesce(home.last_high_watermark > home.indexed_end, 1) AND coalesce(f.sampled_us > home.last_stable_us, 1) AS tail_unread,
-	coalesce(standing.last_high_watermark > standing.indexed_end, 1) AND coalesce(f.sampled_us > standing.last_stable_us, 1)
+	coalesce(home.last_high_watermark > home.indexed_end, 1) AND coalesce(f.sampled_us > home.last_stable_us,
+		1) AS tail_unread,
+	coalesce(standing.last_high_watermark > standing.indexed_end, 1)
+		AND coalesce(f.sampled_us > standing.last_stable_us, 1)
 		AS standing_unread,
 	home_state.hole_end AS home_hole_end, older_state.hole_end AS older_hole_end,
-	max(0, home.high_watermark_us / 1000 - coalesce(home_state.waiting_ms, home.high_watermark_us / 1000)) AS lag_ms,
+	max(0, home.high_watermark_us / 1000 - coalesce(home_state.waiting_ms,
+		home.high_watermark_us / 1000)) AS lag_ms,
 	standing.last_high_watermark, standing.end_offset AS standing_end, standing_state.from_complete
 FROM fence_state AS s
 CROSS JOIN fenced_topic AS t USING (topic_id)
@@ -64,7 +74,8 @@ LEFT JOIN partition_state AS home_state ON home_state.topic_id = s.topic_id AND 
 LEFT JOIN partition_state AS older_state ON older_state.topic_id = s.topic_id AND older_state.partition = s.older
 LEFT JOIN horizon AS unproven ON unproven.topic_id = s.topic_id AND unproven.partition = s.unproven
 LEFT JOIN horizon AS standing ON standing.topic_id = s.topic_id AND standing.partition = f.partition
-LEFT JOIN partition_state AS standing_state ON standing_state.topic_id = s.topic_id AND standing_state.partition = f.partition
+LEFT JOIN partition_state AS standing_state ON standing_state.topic_id = s.topic_id
+	AND standing_state.partition = f.partition
 LIMIT -1;
 
 -- Each claim by itself.
@@ -103,13 +114,15 @@ SELECT state_id, topic_id, pipeline,
 		WHEN deletes AND home_hole_end > home_offset THEN 'gap'
 		WHEN deletes AND tail_unread THEN 'tail-unread'
 		WHEN replica_behind THEN 'replica-behind'
-		WHEN sampled_ms - home_ms >= expires_ms OR (expires_ms IS NOT NULL AND home_ms > sampled_ms) THEN 'expired'
+		WHEN sampled_ms - home_ms >= expires_ms OR (expires_ms IS NOT NULL AND home_ms > sampled_ms)
+			THEN 'expired'
 		WHEN silent AND home_lost = 1 THEN 'rejects-silent'
 		ELSE coalesce(dlq, 'fault')
 		END
 	WHEN unproven IS NOT NULL THEN doubt
 	WHEN older IS NULL THEN iif(records > 0, 'ok', NULL)
-	WHEN deletes AND (home_tombstone_any IS NOT NULL OR older_tombstone > coalesce(older_offset, older_unsure)) THEN 'ok'
+	WHEN deletes AND (home_tombstone_any IS NOT NULL OR older_tombstone > coalesce(older_offset, older_unsure))
+		THEN 'ok'
 	WHEN older_offset IS NULL THEN 'resized'
 	WHEN deletes AND older_hole_end > older_offset THEN 'gap'
 	WHEN deletes AND tail_unread THEN 'tail-unread'
@@ -119,8 +132,9 @@ SELECT state_id, topic_id, pipeline,
 	ELSE coalesce(dlq, 'fault')
 	END AS missing,
 
-	-- A newer tombstone at home that deletes takes the demand of the records below it: that is the claim of undeleted.
-	-- A fence in an older partition on a record later than the newest at home may have been rebased back by a worker that knew the older count.
+	-- A newer tombstone at home that deletes takes the demand of the records below it: that is the claim of
+	-- undeleted. A fence in an older partition on a record later than the newest at home may have been rebased back
+	-- by a worker that knew the older count.
 	CASE
 	WHEN fence_id IS NULL THEN 'not-looked-at'
 	WHEN well_formed IS NOT 1 THEN NULL
@@ -184,8 +198,9 @@ SELECT state_id, topic_id, pipeline,
 	ELSE 'fault'
 	END AS value,
 
-	-- Less than the history, or another sum, may be for a moment what a crash of a worker left: a record that is read again below a delete is counted
-	-- from zero until the delete is read again as well; a reject above the commit may not be in the DLQ yet.
+	-- Less than the history, or another sum, may be for a moment what a crash of a worker left: a record that is
+	-- read again below a delete is counted from zero until the delete is read again as well; a reject above the
+	-- commit may not be in the DLQ yet.
 	CASE
 	WHEN well_formed IS NOT 1 OR NOT counted THEN NULL
 	WHEN at_fence <> 'own' THEN 'fence-not-in-history'
@@ -248,7 +263,8 @@ LIMIT -1;
 CREATE TEMP TABLE fence_fault (
 	state_id INTEGER PRIMARY KEY, topic_id INTEGER, pipeline TEXT,
 	fault TEXT,                             -- name of the check; NULL: none of those that exclude each other
-	malformed TEXT, orphan TEXT, ahead TEXT, missing TEXT, regressed TEXT, undeleted TEXT, phantom TEXT, aborted TEXT, off_home TEXT,
+	malformed TEXT, orphan TEXT, ahead TEXT, missing TEXT, regressed TEXT, undeleted TEXT, phantom TEXT,
+		aborted TEXT, off_home TEXT,
 	value TEXT, count TEXT, rebased TEXT, expiring TEXT
 );
 INSERT INTO fence_fault
@@ -285,13 +301,15 @@ CREATE INDEX temp.fence_fault_fault ON fence_fault (fault) WHERE fault IS NOT NU
 
 -- How many keys of which pipeline went which way through all claims.
 CREATE TEMP TABLE fence_way AS
-SELECT pipeline, malformed, orphan, ahead, missing, regressed, undeleted, phantom, aborted, off_home, value, count, rebased, expiring,
+SELECT pipeline, malformed, orphan, ahead, missing, regressed, undeleted, phantom, aborted, off_home, value, count,
+	rebased, expiring,
 	count(*) AS n
 FROM fence_fault
-GROUP BY pipeline, malformed, orphan, ahead, missing, regressed, undeleted, phantom, aborted, off_home, value, count, rebased, expiring;
+GROUP BY pipeline, malformed, orphan, ahead, missing, regressed, undeleted, phantom, aborted, off_home, value, count,
+	rebased, expiring;
 
--- What the first statement of each fence check tells: subjects examined (reason NULL) and unverifiable by reason. A pipeline to which the
--- check does not apply has no row.
+-- What the first statement of each fence check tells: subjects examined (reason NULL) and unverifiable by reason. A
+-- pipeline to which the check does not apply has no row.
 CREATE TEMP TABLE fence_subject (name TEXT, pipeline TEXT, reason TEXT, n INTEGER);
 INSERT INTO fence_subject
 WITH way (name, pipeline, class, n) AS (
@@ -311,8 +329,8 @@ WITH way (name, pipeline, class, n) AS (
 ), applies (name, pipeline) AS (
 	SELECT value, pipeline
 	FROM (SELECT DISTINCT pipeline FROM fenced_topic)
-	JOIN json_each('["fence-malformed","fence-orphan","fence-ahead","fence-missing","fence-regressed","fence-phantom","fence-off-home",'
-		|| '"fence-rebased","fence-expiring"]')
+	JOIN json_each('["fence-malformed","fence-orphan","fence-ahead","fence-missing","fence-regressed",'
+		|| '"fence-phantom","fence-off-home","fence-rebased","fence-expiring"]')
 	UNION SELECT 'fence-undeleted', pipeline FROM fenced_topic WHERE deletes
 	UNION SELECT 'fence-aborted', pipeline FROM fenced_topic WHERE committed_only
 	UNION SELECT 'fence-value', pipeline FROM fenced_topic WHERE state = 'last'
@@ -324,9 +342,12 @@ GROUP BY 1, 2, 3;
 
 -- A key with its fault and all that a finding tells of it. Times are RFC 3339.
 CREATE TEMP VIEW fence_case AS
-SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partitions, t.state, t.deletes, t.retention_ms,
-	s.*, f.hash, f.key, f.redis_key, f.type, f.malformed, f.partition_raw, f.offset_raw, f.partition AS fence_partition, f.offset AS fence_offset,
-	f.value_hash AS stored_hash, f.value_number AS stored_number, f.value_raw, f.ttl_ms, f.field_ttl_ms, f.sampled_us,
+SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partitions, t.state, t.deletes,
+	t.retention_ms,
+	s.*, f.hash, f.key, f.redis_key, f.type, f.malformed, f.partition_raw, f.offset_raw,
+		f.partition AS fence_partition, f.offset AS fence_offset,
+	f.value_hash AS stored_hash, f.value_number AS stored_number, f.value_raw, f.ttl_ms, f.field_ttl_ms,
+		f.sampled_us,
 	strftime('%Y-%m-%dT%H:%M:%fZ', f.sampled_us / 1000 / 1000.0, 'unixepoch') AS sampled_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', s.fence_ms / 1000.0, 'unixepoch') AS fence_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', s.newest_ms / 1000.0, 'unixepoch') AS newest_at,

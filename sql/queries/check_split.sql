@@ -1,4 +1,5 @@
--- The sampled keys that both a source topic and one co-partitioned with it hold, with the partition of the key's newest record in each.
+-- The sampled keys that both a source topic and one co-partitioned with it hold, with the partition of the key's newest
+-- record in each.
 CREATE TEMP TABLE split_key (
 	pipeline TEXT, topic TEXT, other TEXT, same_count INTEGER, hash INTEGER, key BLOB,
 	partition INTEGER, legal INTEGER, last_offset INTEGER, last_ms INTEGER,
@@ -12,10 +13,12 @@ WITH newest AS (
 	WHERE topic_id IN (
 		SELECT topic_id FROM topic
 		WHERE run_id = ?1 AND EXISTS (
-			SELECT 1 FROM topic AS other WHERE other.pipeline_id = topic.pipeline_id AND other.role = 'copartitioned'))
+			SELECT 1 FROM topic AS other WHERE other.pipeline_id = topic.pipeline_id
+				AND other.role = 'copartitioned'))
 	GROUP BY topic_id, hash, key)
 SELECT pipeline.name, source.topic, other.topic, source.partitions IS other.partitions, mine.hash, mine.key,
-	mine.partition, mine.legal, mine.last_offset, mine.last_ms, theirs.partition, theirs.legal, theirs.last_offset, theirs.last_ms
+	mine.partition, mine.legal, mine.last_offset, mine.last_ms, theirs.partition, theirs.legal, theirs.last_offset,
+		theirs.last_ms
 FROM topic AS source
 JOIN pipeline USING (pipeline_id)
 JOIN topic AS other ON other.pipeline_id = source.pipeline_id AND other.role = 'copartitioned'

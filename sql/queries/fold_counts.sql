@@ -1,4 +1,5 @@
--- The partition counts that a topic has had, the present one left out, the latest first: as this run and earlier ones saw it, then as the config says.
+-- The partition counts that a topic has had, the present one left out, the latest first: as this run and earlier ones
+-- saw it, then as the config says.
 WITH seen (partitions, age) AS (
 	SELECT partitions_at_start, 1 FROM topic WHERE topic_id = ?1
 	UNION ALL

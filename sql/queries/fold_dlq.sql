@@ -1,6 +1,6 @@
--- The DLQ of a pipeline, partition by partition, with whether it tells all the records that were rejected there. All of them lie below the high
--- watermark that was read after the commits, which an open transaction may keep from being read. What an earlier incarnation told is known as far
--- as it was indexed.
+-- The DLQ of a pipeline, partition by partition, with whether it tells all the records that were rejected there. All of
+-- them lie below the high watermark that was read after the commits, which an open transaction may keep from being
+-- read. What an earlier incarnation told is known as far as it was indexed.
 SELECT topic.incarnation_id, horizon.partition, horizon.indexed_end,
 	horizon.covered = 1 AND horizon.indexed_end >= horizon.high_watermark_before_commit
 		AND coalesce(partition.first_offset, horizon.indexed_start, horizon.log_start) = 0

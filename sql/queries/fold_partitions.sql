@@ -1,7 +1,10 @@
--- The partitions of a topic as the run saw them. A "from" that is not below where indexing began may have been moved up by retention.
-SELECT horizon.partition, horizon.start_offset, horizon.end_offset, horizon.covered, horizon.indexed_end, partition.first_offset,
+-- The partitions of a topic as the run saw them. A "from" that is not below where indexing began may have been moved up
+-- by retention.
+SELECT horizon.partition, horizon.start_offset, horizon.end_offset, horizon.covered, horizon.indexed_end,
+	partition.first_offset,
 	coalesce(horizon.from_offset, 0),
-	coalesce(horizon.from_offset, 0) = 0 OR horizon.from_offset > partition.first_offset OR pipeline.from_kind = 'offsets',
+	coalesce(horizon.from_offset, 0) = 0 OR horizon.from_offset > partition.first_offset
+		OR pipeline.from_kind = 'offsets',
 	horizon.committed, horizon.log_start_before_commit,
 	(SELECT coalesce(sum(chunk.records), 0) FROM chunk
 	 WHERE chunk.incarnation_id = topic.incarnation_id AND chunk.partition = horizon.partition AND chunk.kind = 1

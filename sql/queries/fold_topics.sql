@@ -1,4 +1,5 @@
--- The topics of a run that are folded, with the rules of their pipelines. A copartitioned topic is sampled like the source it goes with.
+-- The topics of a run that are folded, with the rules of their pipelines. A copartitioned topic is sampled like the
+-- source it goes with.
 SELECT topic.topic_id, topic.pipeline_id, topic.incarnation_id, topic.topic, pipeline.name,
 	topic.role = 'source' AND pipeline.redis IS NOT NULL,
 	pipeline.state, pipeline.tombstones, pipeline.rejects = 'dlq',

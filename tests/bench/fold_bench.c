@@ -3,9 +3,11 @@
  *
  *     fold_bench [RECORDS [KEYS [PARTITIONS [SAMPLED [MEMORY_MIB]]]]]      2000000 200000 12 1000000 256
  *
- *     records=2000000 keys=200000 partitions=12 sampled=200000 fold_s=0.163 records_per_s=12269938 fold_cpu_s=0.160 check_s=0.9 peak_mib=311
+ *     records=2000000 keys=200000 partitions=12 sampled=200000 fold_s=0.163 records_per_s=12269938
+ *     fold_cpu_s=0.160 check_s=0.9 findings=0 peak_mib=311
  *
- * Keys are "user-N", records 15 B key and 80 B value, each key in its home, all applied and committed. sampled: how many keys are in the sample.
+ * Keys are "user-N", records 15 B key and 80 B value, each key in its home, all applied and committed. sampled: how
+ * many keys are in the sample.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -105,8 +107,12 @@ static void add_record(struct bench *b, sqlite3_stmt *to, int64_t number, uint64
 	int64_t n = (int64_t)(next_random(seed) % (uint64_t)b->keys);
 	int size = snprintf(key, sizeof(key), "user-%010lld", (long long)n);
 	int32_t partition = home_partition(key, (size_t)size, (int32_t)b->partitions);
-	struct record record = { .offset = b->next[partition]++, .timestamp_ms = INT64_C(1700000000000) + number / 100, .key = key,
-				 .key_size = size, .value_size = 80, .value_hash = next_random(seed) };
+	struct record record = { .offset = b->next[partition]++,
+				 .timestamp_ms = INT64_C(1700000000000) + number / 100,
+				 .key = key,
+				 .key_size = size,
+				 .value_size = 80,
+				 .value_hash = next_random(seed) };
 	struct trouble t = { 0 };
 
 	b->newest[n] = record.offset;
@@ -121,14 +127,19 @@ static void make_history(struct bench *b)
 	sqlite3_stmt *to;
 	uint64_t seed = 42;
 
-	must(db_prepare(b->db, "INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, min_ms, max_ms, data) "
-			       "VALUES (1, ?, 0, ?, ?, ?, ?, ?, ?)", &to, &t), &t);
+	must(db_prepare(b->db,
+			"INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, "
+			"min_ms, max_ms, data) "
+			"VALUES (1, ?, 0, ?, ?, ?, ?, ?, ?)",
+			&to, &t),
+	     &t);
 	b->next = xarray((size_t)b->partitions, sizeof(*b->next));
 	b->newest = xarray((size_t)b->keys, sizeof(*b->newest));
 	b->builder = xarray((size_t)b->partitions, sizeof(*b->builder));
 	b->encoder = chunk_encoder_new(-5);
 	for (int64_t p = 0; p < b->partitions; p++)
-		b->builder[p] = chunk_builder_new(CHUNK_OFFSET | CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_VALUE_SIZE | CHUNK_VALUE_HASH | CHUNK_FLAGS);
+		b->builder[p] = chunk_builder_new(CHUNK_OFFSET | CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_VALUE_SIZE |
+						  CHUNK_VALUE_HASH | CHUNK_FLAGS);
 	for (int64_t i = 0; i < b->keys; i++)
 		b->newest[i] = -1;
 	for (int64_t i = 0; i < b->records; i++)
@@ -149,9 +160,23 @@ static void make_horizons(struct bench *b)
 	for (int64_t p = 0; p < b->partitions; p++) {
 		int64_t end = b->next[p];
 		struct fact_horizon h = {
-			.run_id = 1, .topic_id = b->topic_id, .partition = p, .end_first = end, .committed = end, .last_stable = end, .high_watermark = end,
-			.last_high_watermark = end, .last_high_watermark_us = 3, .high_watermark_us = 2, .last_stable_us = 2, .indexed_end = end,
-			.from_offset = UNKNOWN, .end_offset = end, .end_source = "committed", .covered = 1, .records = end,
+			.run_id = 1,
+			.topic_id = b->topic_id,
+			.partition = p,
+			.end_first = end,
+			.committed = end,
+			.last_stable = end,
+			.high_watermark = end,
+			.last_high_watermark = end,
+			.last_high_watermark_us = 3,
+			.high_watermark_us = 2,
+			.last_stable_us = 2,
+			.indexed_end = end,
+			.from_offset = UNKNOWN,
+			.end_offset = end,
+			.end_source = "committed",
+			.covered = 1,
+			.records = end,
 		};
 		sqlite3_stmt *stmt;
 
@@ -177,10 +202,22 @@ static void make_fences(struct bench *b)
 		const char *key = redis_key + strlen("state:");
 		size_t key_size = (size_t)size - strlen("state:");
 		struct fact_fence fence = {
-			.run_id = 1, .topic_id = b->topic_id, .hash = key_hash(key, key_size), .key = { key, key_size },
-			.redis_key = { redis_key, (size_t)size }, .strata = 1, .sampled_us = 1, .present = 1,
-			.partition = home_partition(key, key_size, (int32_t)b->partitions), .offset = b->newest[i], .value_hash = UNKNOWN,
-			.value_number = UNKNOWN, .ttl_ms = -1, .field_ttl_ms = UNKNOWN, .slot = 1, .node = "n",
+			.run_id = 1,
+			.topic_id = b->topic_id,
+			.hash = key_hash(key, key_size),
+			.key = { key, key_size },
+			.redis_key = { redis_key, (size_t)size },
+			.strata = 1,
+			.sampled_us = 1,
+			.present = 1,
+			.partition = home_partition(key, key_size, (int32_t)b->partitions),
+			.offset = b->newest[i],
+			.value_hash = UNKNOWN,
+			.value_number = UNKNOWN,
+			.ttl_ms = -1,
+			.field_ttl_ms = UNKNOWN,
+			.slot = 1,
+			.node = "n",
 		};
 
 		if (b->newest[i] < 0 || fence.hash >= threshold(b))
@@ -194,20 +231,44 @@ static void make_fences(struct bench *b)
 static void make_facts(struct bench *b)
 {
 	struct fact_pipeline pipeline = {
-		.run_id = 1, .name = "bench", .mapping_sha256 = "", .kafka = "", .group_id = "g", .redis = "r", .state = "opaque", .tombstones = "apply",
-		.expires_ms = UNKNOWN, .isolation = "read_committed", .horizon = "committed", .from_kind = "beginning", .rejects = "none",
-		.recent_ms = 600000, .mapping = "fits",
+		.run_id = 1,
+		.name = "bench",
+		.mapping_sha256 = "",
+		.kafka = "",
+		.group_id = "g",
+		.redis = "r",
+		.state = "opaque",
+		.tombstones = "apply",
+		.expires_ms = UNKNOWN,
+		.isolation = "read_committed",
+		.horizon = "committed",
+		.from_kind = "beginning",
+		.rejects = "none",
+		.recent_ms = 600000,
+		.mapping = "fits",
 	};
 	struct fact_topic topic = {
-		.run_id = 1, .topic = "bench", .role = "source", .incarnation_id = 1, .partitions = b->partitions, .partitions_at_start = b->partitions,
-		.cleanup_policy = "delete", .retention_ms = -1, .main_threshold = threshold(b), .recent_threshold = INT64_MAX,
+		.run_id = 1,
+		.topic = "bench",
+		.role = "source",
+		.incarnation_id = 1,
+		.partitions = b->partitions,
+		.partitions_at_start = b->partitions,
+		.cleanup_policy = "delete",
+		.retention_ms = -1,
+		.main_threshold = threshold(b),
+		.recent_threshold = INT64_MAX,
 		.recent_from_ms = INT64_MAX,
 	};
 	struct trouble t = { 0 };
 
-	must(db_script(b->db, "INSERT INTO run (run_id, command, tool, config, config_sha256, started_us, reached) VALUES (1, 'audit', '', '', '', 0, "
-			      "'sampled'); INSERT INTO incarnation (cluster, topic, isolation, begun_run) VALUES ('', 'bench', 'read_committed', 1)",
-		       &t), &t);
+	must(db_script(b->db,
+		       "INSERT INTO run (run_id, command, tool, config, config_sha256, started_us, reached) VALUES (1, "
+		       "'audit', '', '', '', 0, "
+		       "'sampled'); INSERT INTO incarnation (cluster, topic, isolation, begun_run) VALUES ('', "
+		       "'bench', 'read_committed', 1)",
+		       &t),
+	     &t);
 	must(fact_pipeline_add(b->db, &pipeline, &topic.pipeline_id, &t), &t);
 	must(fact_topic_add(b->db, &topic, &b->topic_id, &t), &t);
 }
@@ -216,9 +277,14 @@ static void make_index(struct bench *b, const char *path)
 {
 	struct trouble t = { 0 };
 
-	if (sqlite3_open(path, &b->db) != SQLITE_OK || functions_register(b->db) != SQLITE_OK || vtabs_register(b->db) != SQLITE_OK)
+	if (sqlite3_open(path, &b->db) != SQLITE_OK || functions_register(b->db) != SQLITE_OK ||
+	    vtabs_register(b->db) != SQLITE_OK)
 		must(db_trouble(b->db, &t, "open"), &t);
-	must(db_script(b->db, "PRAGMA page_size = 16384; PRAGMA journal_mode = TRUNCATE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -32768; BEGIN", &t), &t);
+	must(db_script(b->db,
+		       "PRAGMA page_size = 16384; PRAGMA journal_mode = TRUNCATE; PRAGMA foreign_keys = OFF; PRAGMA "
+		       "cache_size = -32768; BEGIN",
+		       &t),
+	     &t);
 	for (const struct sql_file *file = sql_schema_files; file->name; file++)
 		must(db_script(b->db, file->text, &t), &t);
 	make_facts(b);
@@ -243,7 +309,9 @@ static int64_t one(struct bench *b, const char *sql)
 	return answer;
 }
 
-/* The most memory that the process has held, in MiB; the making of the history included unless it was another process. */
+/*
+ * The most memory that the process has held, in MiB; the making of the history included unless it was another process.
+ */
 static long peak_mib(void)
 {
 	struct rusage usage;
@@ -264,8 +332,13 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc && i <= 5; i++)
 		option[i - 1] = strtoll(argv[i], NULL, 10);
-	b = (struct bench){ .records = option[0], .keys = option[1], .partitions = option[2], .sampled = option[3],
-			    .run = { .id = 1, .wall_us = clock_us, .tick_us = clock_us, .memory = (size_t)option[4] << 20 } };
+	b = (struct bench){
+		.records = option[0],
+		.keys = option[1],
+		.partitions = option[2],
+		.sampled = option[3],
+		.run = { .id = 1, .wall_us = clock_us, .tick_us = clock_us, .memory = (size_t)option[4] << 20 }
+	};
 	b.run.stop = &b.stop;
 	fd = mkstemp(path);
 	if (fd < 0)
@@ -282,9 +355,11 @@ int main(int argc, char **argv)
 	all_us = clock_us(NULL);
 	must(analyzer_check(&b.run, b.db, &(struct analyzer_options){ 0 }, &t), &t);
 	all_us = clock_us(NULL) - all_us;
-	printf("records=%lld keys=%lld partitions=%lld sampled=%lld fold_s=%.3f records_per_s=%.0f fold_cpu_s=%.3f check_s=%.3f findings=%lld peak_mib=%ld\n",
-	       (long long)b.records, (long long)b.keys, (long long)b.partitions, (long long)one(&b, "SELECT count(*) FROM fence_state"),
-	       (double)fold_us / 1e6, (double)b.records * 1e6 / (double)fold_us, fold_cpu,
+	printf("records=%lld keys=%lld partitions=%lld sampled=%lld fold_s=%.3f records_per_s=%.0f fold_cpu_s=%.3f "
+	       "check_s=%.3f findings=%lld peak_mib=%ld\n",
+	       (long long)b.records, (long long)b.keys, (long long)b.partitions,
+	       (long long)one(&b, "SELECT count(*) FROM fence_state"), (double)fold_us / 1e6,
+	       (double)b.records * 1e6 / (double)fold_us, fold_cpu,
 	       (double)(all_us - one(&b, "SELECT duration_us FROM stage WHERE name = 'fold'")) / 1e6,
 	       (long long)one(&b, "SELECT count(*) FROM finding"), peak_mib());
 	sqlite3_close(b.db);

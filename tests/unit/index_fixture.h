@@ -1,10 +1,10 @@
 /*
- * index_fixture: an index in memory, made from a small description of a world: a pipeline, its topics with their records, what Redis holds, how far
- * the group had committed. Facts and chunks go in exactly as ingest writes them.
+ * index_fixture: an index in memory, made from a small description of a world: a pipeline, its topics with their
+ * records, what Redis holds, how far the group had committed. Facts and chunks go in exactly as ingest writes them.
  *
  *     struct world *w = world_new();                 4 partitions of "orders", nothing in them
  *     world_put(w, "a", 100);                        a record in the key's home; the next offset; time 100
- *     world_settle(w);                               Redis holds what the contract says, the group has committed all of it
+ *     world_settle(w);                               Redis holds what the contract says, all is committed
  *     struct fixture fx; fixture_open(&fx);
  *     fixture_add(&fx, w);                           run 1
  *
@@ -54,7 +54,8 @@ struct world_record {
 
 struct world_part {
 	int64_t first, next;     /* indexed range */
-	int64_t log_start, last_stable, high_watermark, committed, from; /* committed UNKNOWN: none; from UNKNOWN: beginning */
+	int64_t log_start, last_stable, high_watermark, committed,
+		from; /* committed UNKNOWN: none; from UNKNOWN: beginning */
 	bool uncovered;
 	const char *reason;      /* no horizon, and why */
 	int64_t gap_from, gap_to; /* a gap_range "trimmed"; empty: none */
@@ -104,13 +105,27 @@ static inline struct world_topic *world_add_topic(struct world *w, const char *n
 	*t = (struct world_topic){ .name = name, .role = role, .partitions = partitions,
 				   .record = xarray(WORLD_RECORDS, sizeof(*t->record)) };
 	t->fact = (struct fact_topic){
-		.topic = name, .role = roles[role], .partitions = partitions, .partitions_at_start = partitions, .cleanup_policy = "delete",
-		.retention_ms = 604800000, .timestamp_type = "CreateTime", .main_threshold = role == SOURCE ? INT64_MAX : UNKNOWN,
-		.recent_threshold = role == SOURCE ? INT64_MAX : UNKNOWN, .main_keys = UNKNOWN, .recent_keys = UNKNOWN,
-		.recent_from_ms = UNKNOWN, .history_keys = UNKNOWN, .redis_keys = UNKNOWN, .redis_keys_taken = UNKNOWN, .scan_complete = 1,
+		.topic = name,
+		.role = roles[role],
+		.partitions = partitions,
+		.partitions_at_start = partitions,
+		.cleanup_policy = "delete",
+		.retention_ms = 604800000,
+		.timestamp_type = "CreateTime",
+		.main_threshold = role == SOURCE ? INT64_MAX : UNKNOWN,
+		.recent_threshold = role == SOURCE ? INT64_MAX : UNKNOWN,
+		.main_keys = UNKNOWN,
+		.recent_keys = UNKNOWN,
+		.recent_from_ms = UNKNOWN,
+		.history_keys = UNKNOWN,
+		.redis_keys = UNKNOWN,
+		.redis_keys_taken = UNKNOWN,
+		.scan_complete = 1,
 	};
 	for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
-		t->part[p] = (struct world_part){ .from = UNKNOWN, .committed = UNKNOWN, .last_stable = UNKNOWN, .high_watermark = UNKNOWN };
+		t->part[p] = (struct world_part){
+			.from = UNKNOWN, .committed = UNKNOWN, .last_stable = UNKNOWN, .high_watermark = UNKNOWN
+		};
 	return t;
 }
 
@@ -121,11 +136,30 @@ static inline struct world *world_new(void)
 	w->fence = xarray(WORLD_FENCES, sizeof(*w->fence));
 	w->run_us = INT64_C(1000) * WORLD_NOW_MS;
 	w->pipeline = (struct fact_pipeline){
-		.name = "orders", .mapping_sha256 = "00", .kafka = "cluster", .group_id = "orders-processor", .redis = "localhost:6379/0",
-		.key_template = "state:{key}", .key_format = "raw", .field_offset = "offset", .field_partition = "partition",
-		.field_value = "value", .state = "opaque", .tombstones = "apply", .expires_ms = UNKNOWN, .isolation = "read_committed",
-		.horizon = "committed", .horizon_age_ms = UNKNOWN, .from_kind = "beginning", .from_us = UNKNOWN, .rejects = "none",
-		.recent_ms = 600000, .group_members = 1, .group_state = "Stable", .group_us = 1, .mapping = "fits",
+		.name = "orders",
+		.mapping_sha256 = "00",
+		.kafka = "cluster",
+		.group_id = "orders-processor",
+		.redis = "localhost:6379/0",
+		.key_template = "state:{key}",
+		.key_format = "raw",
+		.field_offset = "offset",
+		.field_partition = "partition",
+		.field_value = "value",
+		.state = "opaque",
+		.tombstones = "apply",
+		.expires_ms = UNKNOWN,
+		.isolation = "read_committed",
+		.horizon = "committed",
+		.horizon_age_ms = UNKNOWN,
+		.from_kind = "beginning",
+		.from_us = UNKNOWN,
+		.rejects = "none",
+		.recent_ms = 600000,
+		.group_members = 1,
+		.group_state = "Stable",
+		.group_us = 1,
+		.mapping = "fits",
 	};
 	world_add_topic(w, "orders", SOURCE, 4);
 	return w;
@@ -218,8 +252,14 @@ static inline struct world_fence *world_set(struct world *w, const char *key, in
 		f = &w->fence[w->fences++];
 		assert_true(w->fences <= WORLD_FENCES);
 		f->key = key;
-		f->fact = (struct fact_fence){ .strata = 1, .sampled_us = INT64_C(1000) * WORLD_NOW_MS, .value_hash = UNKNOWN,
-					       .value_number = UNKNOWN, .ttl_ms = -1, .field_ttl_ms = UNKNOWN, .slot = 1, .node = "n" };
+		f->fact = (struct fact_fence){ .strata = 1,
+					       .sampled_us = INT64_C(1000) * WORLD_NOW_MS,
+					       .value_hash = UNKNOWN,
+					       .value_number = UNKNOWN,
+					       .ttl_ms = -1,
+					       .field_ttl_ms = UNKNOWN,
+					       .slot = 1,
+					       .node = "n" };
 	}
 	f->fact.present = 1;
 	f->fact.partition = partition;
@@ -242,7 +282,8 @@ static inline struct world_fence *world_absent(struct world *w, const char *key)
 static inline void world_settle(struct world *w)
 {
 	struct world_topic *t = &w->topic[0];
-	bool deletes = strcmp(w->pipeline.tombstones, "delete") == 0, ignores = strcmp(w->pipeline.tombstones, "ignore") == 0;
+	bool deletes = strcmp(w->pipeline.tombstones, "delete") == 0,
+	     ignores = strcmp(w->pipeline.tombstones, "ignore") == 0;
 
 	w->fences = 0;
 	for (size_t i = 0; i < t->records; i++) {
@@ -268,7 +309,9 @@ static inline void world_settle(struct world *w)
 		t->part[p].committed = t->part[p].next;
 }
 
-/* --- writing it down ------------------------------------------------------------------------------------------------ */
+/*
+ * --- writing it down ------------------------------------------------------------------------------------------------
+ */
 
 struct fixture {
 	sqlite3 *db;
@@ -294,7 +337,8 @@ static inline void fixture_open(struct fixture *fx)
 {
 	struct trouble t = { 0 };
 
-	*fx = (struct fixture){ .run = { .wall_us = fixture_clock, .tick_us = fixture_clock, .memory = (size_t)64 << 20 } };
+	*fx = (struct fixture){ .run = { .wall_us = fixture_clock, .tick_us = fixture_clock } };
+	fx->run.memory = (size_t)64 << 20;
 	assert_int_equal(sqlite3_open(":memory:", &fx->db), SQLITE_OK);
 	assert_int_equal(functions_register(fx->db), SQLITE_OK);
 	assert_int_equal(vtabs_register(fx->db), SQLITE_OK);
@@ -327,12 +371,15 @@ static inline int64_t fixture_sql(struct fixture *fx, const char *sql, const int
 	return answer;
 }
 
-#define FIXTURE_SQL(fx, sql, ...) fixture_sql(fx, sql, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / 8)
+#define FIXTURE_SQL(fx, sql, ...) \
+	fixture_sql(fx, sql, (const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / 8)
 
 static inline int64_t fixture_incarnation(struct fixture *fx, const struct world *w, const struct world_topic *t)
 {
-	char *find = xprintf("SELECT incarnation_id FROM incarnation WHERE topic = '%s' AND ended_run IS NULL AND 1 = ?1", t->name);
-	char *add = xprintf("INSERT INTO incarnation (cluster, topic, isolation, begun_run, compacted, policy_unknown) VALUES ('cluster', '%s', '%s', ?1, ?2, ?3)",
+	char *find = xprintf(
+		"SELECT incarnation_id FROM incarnation WHERE topic = '%s' AND ended_run IS NULL AND 1 = ?1", t->name);
+	char *add = xprintf("INSERT INTO incarnation (cluster, topic, isolation, begun_run, compacted, policy_unknown) "
+			    "VALUES ('cluster', '%s', '%s', ?1, ?2, ?3)",
 			    t->name, w->pipeline.isolation);
 	int64_t id = FIXTURE_SQL(fx, find, 1);
 
@@ -349,7 +396,8 @@ static inline int64_t fixture_incarnation(struct fixture *fx, const struct world
 	return id;
 }
 
-static inline void fixture_seal(struct fixture *fx, struct chunk_builder *b, struct chunk_encoder *e, int64_t incarnation, const int64_t *place)
+static inline void fixture_seal(struct fixture *fx, struct chunk_builder *b, struct chunk_encoder *e,
+				int64_t incarnation, const int64_t *place)
 {
 	struct chunk_span span = chunk_builder_span(b);
 	struct chunk_blob blob = { 0 };
@@ -359,8 +407,12 @@ static inline void fixture_seal(struct fixture *fx, struct chunk_builder *b, str
 	if (!span.records)
 		return;
 	chunk_builder_seal(b, e, &blob);
-	must(db_prepare(fx->db, "INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, min_ms, max_ms, data) "
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &stmt, &t), &t);
+	must(db_prepare(fx->db,
+			"INSERT INTO chunk (incarnation_id, partition, kind, first_offset, end_offset, records, "
+			"min_ms, max_ms, data) "
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			&stmt, &t),
+	     &t);
 	db_bind_int(stmt, 1, incarnation);
 	db_bind_int(stmt, 2, place[0]);
 	db_bind_int(stmt, 3, place[1]);
@@ -378,20 +430,28 @@ static inline void fixture_seal(struct fixture *fx, struct chunk_builder *b, str
 static inline struct record fixture_record(const struct world_record *r)
 {
 	return (struct record){
-		.offset = r->offset, .timestamp_ms = r->ms, .key = r->key, .key_size = r->key ? (int32_t)strlen(r->key) : -1,
-		.value_size = r->tombstone ? -1 : 10, .value_hash = r->tombstone ? 0 : (uint64_t)value_hash_at(r->partition, r->offset),
-		.has_number = r->has_number, .number = r->number, .source_topic = r->source_topic,
-		.source_topic_size = r->source_topic ? strlen(r->source_topic) : 0, .source_partition = r->source_partition,
+		.offset = r->offset,
+		.timestamp_ms = r->ms,
+		.key = r->key,
+		.key_size = r->key ? (int32_t)strlen(r->key) : -1,
+		.value_size = r->tombstone ? -1 : 10,
+		.value_hash = r->tombstone ? 0 : (uint64_t)value_hash_at(r->partition, r->offset),
+		.has_number = r->has_number,
+		.number = r->number,
+		.source_topic = r->source_topic,
+		.source_topic_size = r->source_topic ? strlen(r->source_topic) : 0,
+		.source_partition = r->source_partition,
 		.source_offset = r->source_offset,
 	};
 }
 
 /* Records of one partition and kind at or above an offset, in order, 7 to a chunk so that chunks have borders. */
-static inline void fixture_chunks(struct fixture *fx, const struct world_topic *w, int64_t incarnation, const int64_t *place, int64_t from)
+static inline void fixture_chunks(struct fixture *fx, const struct world_topic *w, int64_t incarnation,
+				  const int64_t *place, int64_t from)
 {
 	struct chunk_encoder *e = chunk_encoder_new(1);
-	struct chunk_builder *b = chunk_builder_new(CHUNK_OFFSET | CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_VALUE_SIZE | CHUNK_VALUE_HASH |
-						    CHUNK_FLAGS | CHUNK_NUMBER | CHUNK_SOURCE);
+	struct chunk_builder *b = chunk_builder_new(CHUNK_OFFSET | CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_VALUE_SIZE |
+						    CHUNK_VALUE_HASH | CHUNK_FLAGS | CHUNK_NUMBER | CHUNK_SOURCE);
 	struct trouble t = { 0 };
 	size_t in = 0;
 
@@ -418,7 +478,8 @@ static inline int64_t fixture_records_in(const struct world_topic *t, int32_t pa
 	return n;
 }
 
-static inline void fixture_horizon(struct fixture *fx, const struct world *w, const struct world_topic *t, int32_t p, int64_t topic_id)
+static inline void fixture_horizon(struct fixture *fx, const struct world *w, const struct world_topic *t, int32_t p,
+				   int64_t topic_id)
 {
 	const struct world_part *part = &t->part[p];
 	struct trouble trouble = { 0 };
@@ -427,13 +488,31 @@ static inline void fixture_horizon(struct fixture *fx, const struct world *w, co
 	int64_t start = part->from != UNKNOWN && part->from > part->first ? part->from : part->first;
 	const char *reason = part->reason;
 	struct fact_horizon h = {
-		.run_id = fx->run.id, .topic_id = topic_id, .partition = p, .log_start = part->log_start, .log_start_us = w->run_us - 900,
-		.end_first = stable, .end_first_us = w->run_us - 800, .log_start_before_commit = part->log_start,
-		.log_start_before_commit_us = w->run_us - 700, .high_watermark_before_commit = high,
-		.high_watermark_before_commit_us = w->run_us - 650, .committed = part->committed, .committed_us = w->run_us - 600,
-		.last_stable = stable, .last_stable_us = w->run_us + 100, .high_watermark = high, .high_watermark_us = w->run_us + 110,
-		.last_high_watermark = high, .last_high_watermark_us = w->run_us + 200, .indexed_start = part->first, .indexed_end = part->next,
-		.from_offset = part->from, .start_offset = UNKNOWN, .end_offset = UNKNOWN, .covered = !part->uncovered,
+		.run_id = fx->run.id,
+		.topic_id = topic_id,
+		.partition = p,
+		.log_start = part->log_start,
+		.log_start_us = w->run_us - 900,
+		.end_first = stable,
+		.end_first_us = w->run_us - 800,
+		.log_start_before_commit = part->log_start,
+		.log_start_before_commit_us = w->run_us - 700,
+		.high_watermark_before_commit = high,
+		.high_watermark_before_commit_us = w->run_us - 650,
+		.committed = part->committed,
+		.committed_us = w->run_us - 600,
+		.last_stable = stable,
+		.last_stable_us = w->run_us + 100,
+		.high_watermark = high,
+		.high_watermark_us = w->run_us + 110,
+		.last_high_watermark = high,
+		.last_high_watermark_us = w->run_us + 200,
+		.indexed_start = part->first,
+		.indexed_end = part->next,
+		.from_offset = part->from,
+		.start_offset = UNKNOWN,
+		.end_offset = UNKNOWN,
+		.covered = !part->uncovered,
 		.records = fixture_records_in(t, p),
 	};
 
@@ -453,22 +532,31 @@ static inline void fixture_horizon(struct fixture *fx, const struct world *w, co
 	must(fact_horizon_add(fx->db, &h, NULL, &trouble), &trouble);
 }
 
-static inline void fixture_part(struct fixture *fx, const struct world *w, const struct world_topic *t, int32_t p, const int64_t *ids)
+static inline void fixture_part(struct fixture *fx, const struct world *w, const struct world_topic *t, int32_t p,
+				const int64_t *ids)
 {
 	const struct world_part *part = &t->part[p];
-	int64_t from = FIXTURE_SQL(fx, "SELECT next_offset FROM partition WHERE incarnation_id = ?1 AND partition = ?2", ids[1], p);
+	int64_t from = FIXTURE_SQL(fx, "SELECT next_offset FROM partition WHERE incarnation_id = ?1 AND partition = ?2",
+				   ids[1], p);
 
 	fixture_chunks(fx, t, ids[1], (const int64_t[]){ p, 0 }, from == UNKNOWN ? 0 : from);
 	fixture_chunks(fx, t, ids[1], (const int64_t[]){ p, 1 }, from == UNKNOWN ? 0 : from);
-	FIXTURE_SQL(fx, "INSERT INTO partition (incarnation_id, partition, first_offset, next_offset, gap_offset) VALUES (?1, ?2, ?3, ?4, ?4) "
-			"ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset", ids[1], p, part->first, part->next);
+	FIXTURE_SQL(fx,
+		    "INSERT INTO partition (incarnation_id, partition, first_offset, next_offset, gap_offset) VALUES "
+		    "(?1, ?2, ?3, ?4, ?4) "
+		    "ON CONFLICT DO UPDATE SET next_offset = excluded.next_offset",
+		    ids[1], p, part->first, part->next);
 	if (part->gap_from < part->gap_to)
-		FIXTURE_SQL(fx, "INSERT INTO gap_range (incarnation_id, partition, start_offset, end_offset, class, run_id) "
-				"VALUES (?1, ?2, ?3, ?4, 'trimmed', ?5)", ids[1], p, part->gap_from, part->gap_to, fx->run.id);
+		FIXTURE_SQL(
+			fx,
+			"INSERT INTO gap_range (incarnation_id, partition, start_offset, end_offset, class, run_id) "
+			"VALUES (?1, ?2, ?3, ?4, 'trimmed', ?5)",
+			ids[1], p, part->gap_from, part->gap_to, fx->run.id);
 	fixture_horizon(fx, w, t, p, ids[0]);
 }
 
-static inline int64_t fixture_topic(struct fixture *fx, const struct world *w, const struct world_topic *t, int64_t pipeline_id)
+static inline int64_t fixture_topic(struct fixture *fx, const struct world *w, const struct world_topic *t,
+				    int64_t pipeline_id)
 {
 	struct fact_topic fact = t->fact;
 	struct trouble trouble = { 0 };
@@ -522,7 +610,8 @@ static inline void fixture_rest(struct fixture *fx, const struct world *w)
 		struct fact_rewrite fact = w->rewrite;
 
 		fact.run_id = fx->run.id;
-		fact.new_incarnation_id = FIXTURE_SQL(fx, "SELECT incarnation_id FROM topic WHERE topic_id = ?1", fx->topic_id);
+		fact.new_incarnation_id =
+			FIXTURE_SQL(fx, "SELECT incarnation_id FROM topic WHERE topic_id = ?1", fx->topic_id);
 		must(fact_rewrite_add(fx->db, &fact, NULL, &t), &t);
 	}
 	if (w->max_findings) {
@@ -540,12 +629,15 @@ static inline void fixture_add(struct fixture *fx, const struct world *w)
 	int64_t pipeline_id;
 
 	fx->run.id++;
-	FIXTURE_SQL(fx, "INSERT INTO run (run_id, command, tool, config, config_sha256, started_us, reached) "
-			"VALUES (?1, 'audit', 'fencepost', 'f.yaml', '00', ?2, 'sampled')", fx->run.id, w->run_us - 1000);
+	FIXTURE_SQL(fx,
+		    "INSERT INTO run (run_id, command, tool, config, config_sha256, started_us, reached) "
+		    "VALUES (?1, 'audit', 'fencepost', 'f.yaml', '00', ?2, 'sampled')",
+		    fx->run.id, w->run_us - 1000);
 	pipeline.run_id = fx->run.id;
 	must(fact_pipeline_add(fx->db, &pipeline, &pipeline_id, &t), &t);
 	for (int i = 0; i < 4 && w->before[i]; i++)
-		FIXTURE_SQL(fx, "INSERT INTO partitions_before (pipeline_id, ordinal, partitions) VALUES (?1, ?2, ?3)", pipeline_id, i, w->before[i]);
+		FIXTURE_SQL(fx, "INSERT INTO partitions_before (pipeline_id, ordinal, partitions) VALUES (?1, ?2, ?3)",
+			    pipeline_id, i, w->before[i]);
 	for (size_t i = 0; i < w->topics; i++) {
 		int64_t topic_id = fixture_topic(fx, w, &w->topic[i], pipeline_id);
 

@@ -1,6 +1,6 @@
 /*
- * The fold against a naive model: random small histories and fences, and for every key the same answers worked out the slow way, record by record
- * from the description of the world. Seeds are fixed; a failure names its own.
+ * The fold against a naive model: random small histories and fences, and for every key the same answers worked out the
+ * slow way, record by record from the description of the world. Seeds are fixed; a failure names its own.
  */
 #include "analyzer/fold.h"
 
@@ -8,7 +8,9 @@
 
 enum { WORLDS = 400, KEYS = 14, TEXT = 4096 };
 
-/* --- a random world -------------------------------------------------------------------------------------------------- */
+/*
+ * --- a random world --------------------------------------------------------------------------------------------------
+ */
 
 struct random {
 	uint64_t state;
@@ -29,14 +31,17 @@ static int64_t below(struct random *r, int64_t n)
 	return (int64_t)(next(r) % (uint64_t)n);
 }
 
-static const char *const key_names[KEYS] = { "", "a", "b", "user-1", "user-2", "user-3", "k4", "k5", "k6", "k7", "k8", "k9", "long-key-that-goes-on", "z" };
+static const char *const key_names[KEYS] = {
+	"", "a", "b", "user-1", "user-2", "user-3", "k4", "k5", "k6", "k7", "k8", "k9", "long-key-that-goes-on", "z"
+};
 
 static const char *word(struct random *r, const char *const *words, int64_t n)
 {
 	return words[below(r, n)];
 }
 
-#define WORD(r, ...) word(r, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define WORD(r, ...) \
+	word(r, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 /* Most records go home under one of the counts, some anywhere; times mostly rise. */
 static void random_record(struct random *r, struct world_topic *t, const int32_t *counts, int64_t now)
@@ -128,7 +133,9 @@ static struct world *random_world(struct random *r, int32_t *counts)
 	return w;
 }
 
-/* --- the naive model ------------------------------------------------------------------------------------------------- */
+/*
+ * --- the naive model -------------------------------------------------------------------------------------------------
+ */
 
 struct model {
 	const struct world *w;
@@ -166,7 +173,8 @@ static bool rejected(const struct model *m, const struct world_record *r)
 	for (size_t i = 0; m->dlq && i < m->w->topic[1].records; i++) {
 		const struct world_record *d = &m->w->topic[1].record[i];
 
-		if (strcmp(d->source_topic, "orders") == 0 && d->source_partition == r->partition && d->source_offset == r->offset)
+		if (strcmp(d->source_topic, "orders") == 0 && d->source_partition == r->partition &&
+		    d->source_offset == r->offset)
 			return true;
 	}
 	return false;
@@ -185,7 +193,8 @@ static struct horizon horizon_of(const struct model *m, int32_t partition)
 /* A record that moves the fence. */
 static bool moves(const struct model *m, const struct world_record *r)
 {
-	return !r->aborted && legal(m, r->key, r->partition) && !rejected(m, r) && !(r->tombstone && (m->deletes || m->ignores));
+	return !r->aborted && legal(m, r->key, r->partition) && !rejected(m, r) &&
+	       !(r->tombstone && (m->deletes || m->ignores));
 }
 
 static bool deleting(const struct model *m, const struct world_record *r)
@@ -248,7 +257,8 @@ static int64_t count_changes(const struct model *m, const char *key)
 				continue;
 			if (best == SIZE_MAX || ms[r->partition] < best_ms ||
 			    (ms[r->partition] == best_ms && (r->offset < m->t->record[best].offset ||
-							     (r->offset == m->t->record[best].offset && r->partition < m->t->record[best].partition)))) {
+							     (r->offset == m->t->record[best].offset &&
+							      r->partition < m->t->record[best].partition)))) {
 				best = i;
 				best_ms = ms[r->partition];
 			}
@@ -291,7 +301,8 @@ static void say_whole(const struct model *m, const char *key, char *line)
 		bool has = fixture_records_in(m->t, p) > 0 && m->t->part[p].committed != UNKNOWN, any = false;
 
 		for (size_t j = 0; j < m->t->records; j++)
-			any |= is_key(&m->t->record[j], key) && !m->t->record[j].aborted && m->t->record[j].partition == p;
+			any |= is_key(&m->t->record[j], key) && !m->t->record[j].aborted &&
+			       m->t->record[j].partition == p;
 		if (m->t->part[p].uncovered || (!has && any))
 			unproven = p;
 	}
@@ -306,7 +317,8 @@ static void say_whole(const struct model *m, const char *key, char *line)
 	say(line, elsewhere);
 }
 
-static const char *at_fence(const struct model *m, const char *key, struct fence_here f, const struct world_record **met)
+static const char *at_fence(const struct model *m, const char *key, struct fence_here f,
+			    const struct world_record **met)
 {
 	const struct world_part *part;
 
@@ -349,7 +361,8 @@ static void say_binding(const struct model *m, const char *key, int32_t partitio
 	for (size_t i = 0; i < m->t->records && certain; i++) {
 		const struct world_record *r = &m->t->record[i];
 
-		if (!is_key(r, key) || r->partition != partition || !moves(m, r) || !horizon_has(horizon_of(m, partition), r->offset))
+		if (!is_key(r, key) || r->partition != partition || !moves(m, r) ||
+		    !horizon_has(horizon_of(m, partition), r->offset))
 			continue;
 		offset = r->offset;
 		ms = r->ms;
@@ -376,7 +389,8 @@ static int64_t newest_tombstone(const struct model *m, const char *key, int32_t 
 	for (size_t i = 0; i < m->t->records; i++) {
 		const struct world_record *r = &m->t->record[i];
 
-		if (is_key(r, key) && r->partition == partition && deleting(m, r) && (!inside || horizon_has(horizon_of(m, partition), r->offset)))
+		if (is_key(r, key) && r->partition == partition && deleting(m, r) &&
+		    (!inside || horizon_has(horizon_of(m, partition), r->offset)))
 			offset = r->offset;
 	}
 	return offset;
@@ -388,7 +402,8 @@ static void say_home(const struct model *m, const char *key, char *line)
 	int64_t records = 0;
 
 	for (size_t i = 0; i < m->t->records; i++)
-		records += is_key(&m->t->record[i], key) && !m->t->record[i].aborted && m->t->record[i].partition == home;
+		records +=
+			is_key(&m->t->record[i], key) && !m->t->record[i].aborted && m->t->record[i].partition == home;
 	say(line, records);
 	say_binding(m, key, home, true, line);
 	say(line, newest_tombstone(m, key, home, true));
@@ -404,7 +419,8 @@ static void say_older(const struct model *m, const char *key, char *line)
 	for (size_t i = 0; i < m->t->records && older != home; i++) {
 		const struct world_record *r = &m->t->record[i];
 
-		if (!is_key(r, key) || r->partition != older || !moves(m, r) || !horizon_has(horizon_of(m, older), r->offset))
+		if (!is_key(r, key) || r->partition != older || !moves(m, r) ||
+		    !horizon_has(horizon_of(m, older), r->offset))
 			continue;
 		newest = r->offset;
 		newest_ms = r->ms;
@@ -428,7 +444,8 @@ static void say_older(const struct model *m, const char *key, char *line)
 static void say_value(const struct model *m, const char *key, char *line)
 {
 	struct fence_here f = fence_of(m, key);
-	bool sums = strcmp(m->w->pipeline.state, "sum") == 0, counts = strcmp(m->w->pipeline.state, "count") == 0 || sums;
+	bool sums = strcmp(m->w->pipeline.state, "sum") == 0,
+	     counts = strcmp(m->w->pipeline.state, "count") == 0 || sums;
 	int64_t applied = 0, sum = 0, hash = UNKNOWN;
 	const struct world_record *met;
 	bool no_number = false;
@@ -437,7 +454,8 @@ static void say_value(const struct model *m, const char *key, char *line)
 		const struct world_record *r = &m->t->record[i];
 		int64_t from = m->t->part[f.partition].from;
 
-		if (!is_key(r, key) || r->partition != f.partition || r->offset > f.offset || (from != UNKNOWN && r->offset < from))
+		if (!is_key(r, key) || r->partition != f.partition || r->offset > f.offset ||
+		    (from != UNKNOWN && r->offset < from))
 			continue;
 		if (deleting(m, r)) {
 			applied = sum = 0;
@@ -467,13 +485,19 @@ static void say_key(const struct model *m, const char *key, char *line)
 	say_value(m, key, line);
 }
 
-/* --- what the fold says ---------------------------------------------------------------------------------------------- */
+/*
+ * --- what the fold says ----------------------------------------------------------------------------------------------
+ */
 
 static const char FENCE_STATE[] =
-	"SELECT * FROM (SELECT coalesce(fence.key, unlooked_key.key), home, records, legal_partitions, rebases, newest_ms, unproven, elsewhere, fence_legal, at_fence, fence_ms, "
-	"fence_tombstone, home_records, home_offset, home_ms, home_lost, home_lost_first, home_lost_first_ms, home_tombstone, home_tombstone_any, "
-	"older, older_offset, older_ms, older_unsure, older_lost, older_lost_first, older_lost_first_ms, older_tombstone, applied, applied_sum, "
-	"s.value_hash FROM fence_state AS s LEFT JOIN fence ON fence_id = state_id LEFT JOIN unlooked_key USING (state_id)) ORDER BY 1";
+	"SELECT * FROM (SELECT coalesce(fence.key, unlooked_key.key), home, records, legal_partitions, rebases, "
+	"newest_ms, unproven, elsewhere, fence_legal, at_fence, fence_ms, "
+	"fence_tombstone, home_records, home_offset, home_ms, home_lost, home_lost_first, home_lost_first_ms, "
+	"home_tombstone, home_tombstone_any, "
+	"older, older_offset, older_ms, older_unsure, older_lost, older_lost_first, older_lost_first_ms, "
+	"older_tombstone, applied, applied_sum, "
+	"s.value_hash FROM fence_state AS s LEFT JOIN fence ON fence_id = state_id LEFT JOIN unlooked_key USING "
+	"(state_id)) ORDER BY 1";
 
 /* All rows as lines, columns apart by spaces, NULL "-", blobs in quotes. The caller frees. */
 static char *lines_of(struct fixture *fx, const char *sql)
@@ -489,7 +513,8 @@ static char *lines_of(struct fixture *fx, const char *sql)
 			int type = sqlite3_column_type(stmt, i), size = sqlite3_column_bytes(stmt, i);
 			const char *text = type == SQLITE_NULL ? "-" : (const char *)sqlite3_column_text(stmt, i);
 			const char *quote = type == SQLITE_BLOB ? "'" : "";
-			char *longer = xprintf("%s%s%s%.*s%s", all, i ? " " : "", quote, type == SQLITE_NULL ? 1 : size, text ? text : "", quote);
+			char *longer = xprintf("%s%s%s%.*s%s", all, i ? " " : "", quote, type == SQLITE_NULL ? 1 : size,
+					       text ? text : "", quote);
 
 			free(all);
 			all = longer;
@@ -561,14 +586,16 @@ static char *model_placement(const struct model *m)
 					int64_t of_key = 0;
 
 					for (size_t i = 0; i < m->t->records; i++)
-						of_key += is_key(&m->t->record[i], key_names[k]) && !m->t->record[i].aborted &&
-							  m->t->record[i].partition == p && home_of(key_names[k], m->counts[0]) == home &&
+						of_key += is_key(&m->t->record[i], key_names[k]) &&
+							  !m->t->record[i].aborted && m->t->record[i].partition == p &&
+							  home_of(key_names[k], m->counts[0]) == home &&
 							  legal(m, key_names[k], p) == kind;
 					records += of_key;
 					keys += of_key > 0;
 				}
 				if (records) {
-					char *longer = xprintf("%s%d %d %d %lld %lld\n", all, (int)p, (int)home, kind, (long long)records, (long long)keys);
+					char *longer = xprintf("%s%d %d %d %lld %lld\n", all, (int)p, (int)home, kind,
+							       (long long)records, (long long)keys);
 
 					free(all);
 					all = longer;
@@ -583,8 +610,8 @@ static void first_difference(const char *what, uint64_t seed, const char *got, c
 		got += strcspn(got, "\n") + 1;
 		want += strcspn(want, "\n") + 1;
 	}
-	fail_msg("%s of seed %llu:\nfold:  %.*s\nmodel: %.*s", what, (unsigned long long)seed, (int)strcspn(got, "\n"), got,
-		 (int)strcspn(want, "\n"), want);
+	fail_msg("%s of seed %llu:\nfold:  %.*s\nmodel: %.*s", what, (unsigned long long)seed, (int)strcspn(got, "\n"),
+		 got, (int)strcspn(want, "\n"), want);
 }
 
 static void same(const char *what, uint64_t seed, char *got, char *want)
@@ -609,19 +636,30 @@ static void test_random_worlds(void **state)
 		fixture_add(&fx, w);
 		fold(&fx);
 		same("fence_state", seed, lines_of(&fx, FENCE_STATE), model_lines(&m));
-		same("placement", seed, lines_of(&fx, "SELECT partition, home, legal, records, keys FROM placement "
-						      "WHERE topic_id = (SELECT topic_id FROM topic WHERE role = 'source') "
-						      "ORDER BY partition, home, legal"), model_placement(&m));
+		same("placement", seed,
+		     lines_of(&fx, "SELECT partition, home, legal, records, keys FROM placement "
+				   "WHERE topic_id = (SELECT topic_id FROM topic WHERE role = 'source') "
+				   "ORDER BY partition, home, legal"),
+		     model_placement(&m));
 		/* Sums that must agree, whatever the world. */
-		assert_int_equal(FIXTURE_SQL(&fx, "SELECT (SELECT total(records) FROM key_history) - (SELECT total(records) FROM placement) WHERE ?1", 1), 0);
-		assert_int_equal(FIXTURE_SQL(&fx, "SELECT (SELECT total(keys) FROM placement WHERE legal = 0) - (SELECT count(*) FROM off_home_key) WHERE ?1",
-					     1), 0);
+		assert_int_equal(FIXTURE_SQL(&fx,
+					     "SELECT (SELECT total(records) FROM key_history) - (SELECT total(records) "
+					     "FROM placement) WHERE ?1",
+					     1),
+				 0);
+		assert_int_equal(FIXTURE_SQL(&fx,
+					     "SELECT (SELECT total(keys) FROM placement WHERE legal = 0) - (SELECT "
+					     "count(*) FROM off_home_key) WHERE ?1",
+					     1),
+				 0);
 		fixture_close(&fx);
 		world_free(w);
 	}
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------- */
+/*
+ * --- memory ----------------------------------------------------------------------------------------------------------
+ */
 
 enum { MANY = 12000 };
 
@@ -646,7 +684,9 @@ static void many_free(struct world *w)
 	world_free(w);
 }
 
-/* The fold of a sample that does not fit says how much of it was looked at; what it counts of all records stays exact. */
+/*
+ * The fold of a sample that does not fit says how much of it was looked at; what it counts of all records stays exact.
+ */
 static void test_memory(void **state)
 {
 	struct world *w = many_keys();
@@ -663,7 +703,10 @@ static void test_memory(void **state)
 	assert_true(threshold < INT64_MAX);
 	assert_true(kept > 0 && kept < MANY);
 	assert_int_equal(FIXTURE_SQL(&fx, "SELECT threshold FROM topic_state WHERE ?1", 1), threshold);
-	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM fence_state JOIN fence ON fence_id = state_id WHERE hash >= ?1", threshold), 0);
+	assert_int_equal(
+		FIXTURE_SQL(&fx, "SELECT count(*) FROM fence_state JOIN fence ON fence_id = state_id WHERE hash >= ?1",
+			    threshold),
+		0);
 	assert_int_equal(FIXTURE_SQL(&fx, "SELECT main_keys FROM topic WHERE ?1", 1),
 			 FIXTURE_SQL(&fx, "SELECT count(*) FROM fence WHERE hash < ?1", threshold));
 	assert_int_equal(FIXTURE_SQL(&fx, "SELECT records FROM placement WHERE ?1", 1), MANY);
@@ -694,7 +737,9 @@ static void test_again(void **state)
 	fixture_add(&fx, w);
 	fold(&fx);
 	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM fence_state WHERE topic_id <> ?1", fx.topic_id), 0);
-	assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM key_history JOIN topic USING (topic_id) WHERE run_id = ?1", 1), 0);
+	assert_int_equal(
+		FIXTURE_SQL(&fx, "SELECT count(*) FROM key_history JOIN topic USING (topic_id) WHERE run_id = ?1", 1),
+		0);
 	fixture_close(&fx);
 	world_free(w);
 }
