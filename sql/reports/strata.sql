@@ -8,21 +8,19 @@ sampled AS (
 	JOIN topic USING (pipeline_id)
 	WHERE pipeline.run_id = :run AND pipeline.name = :pipeline AND topic.topic = :topic AND topic.role = 'source'
 ),
-looks AS (
-	SELECT strata, count(*) AS keys
+judged AS (
+	SELECT iif(strata & 1 AND hash < main_threshold, 1, 0) | iif(strata & 2 AND hash < recent_threshold, 2, 0) AS strata,
+		fence.key IN (
+			SELECT key FROM finding
+			WHERE run_id = :run AND pipeline = :pipeline AND name >= 'fence-' AND name < 'fence.'
+				AND severity = 'error' AND coalesce(topic, :topic) = :topic) AS bad
 	FROM sampled
 	JOIN fence USING (topic_id)
-	GROUP BY strata
 ),
-bad AS (
-	SELECT strata, count(*) AS keys
-	FROM sampled
-	JOIN fence USING (topic_id)
-	WHERE fence.key IN (
-		SELECT key FROM finding
-		WHERE run_id = :run AND pipeline = :pipeline AND name >= 'fence-' AND name < 'fence.'
-			AND severity = 'error' AND coalesce(topic, :topic) = :topic)
-	GROUP BY strata
+looks AS MATERIALIZED (
+	SELECT strata, bad, count(*) AS keys
+	FROM judged
+	GROUP BY strata, bad
 ),
 undecided AS (
 	SELECT coalesce(sum(subjects), 0) AS keys
@@ -38,7 +36,7 @@ counted AS (
 	SELECT stratum.name, stratum.bit,
 		CASE stratum.bit WHEN 1 THEN main_threshold ELSE recent_threshold END AS threshold,
 		(SELECT coalesce(sum(keys), 0) FROM looks WHERE strata & bit) AS keys,
-		CASE WHEN cut.checks = 0 THEN (SELECT coalesce(sum(keys), 0) FROM bad WHERE strata & bit) END AS bad
+		CASE WHEN cut.checks = 0 THEN (SELECT coalesce(sum(keys), 0) FROM looks WHERE strata & bit AND bad) END AS bad
 	FROM stratum, sampled, cut
 )
 SELECT name AS stratum, threshold, coalesce(threshold = 9223372036854775807, 0) AS "whole?", counted.keys,

@@ -2,6 +2,7 @@
 import json
 import sqlite3
 import subprocess
+from zlib import crc32
 
 import cli
 
@@ -63,8 +64,8 @@ class Index:
         return topic_id
 
     def fence(self, run, topic_id, key, strata=1, **row):
-        self.add("fence", run_id=run, topic_id=topic_id, hash=hash(key) >> 1 & ALL, key=key, redis_key=b"state:" + key, strata=strata,
-                 sampled_us=STARTED, present=1, **row)
+        self.add("fence", run_id=run, topic_id=topic_id, key=key, redis_key=b"state:" + key, strata=strata, sampled_us=STARTED,
+                 **dict(dict(hash=crc32(key), present=1), **row))
 
     def check(self, run, name, ordinal, pipeline="orders", severity="error", status="pass", examined=4, findings=0, kept=None, **row):
         self.add("check_result", run_id=run, pipeline=pipeline, name=name, ordinal=ordinal, severity=severity, title=name, status=status,

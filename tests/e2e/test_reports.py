@@ -349,6 +349,19 @@ def test_bound_of_a_sample(path, tmp_path):
     assert "  bound   2 bad of 37 keys decided: of all keys at most 16.1 % are bad (95 % sure)\n" in tool(path, "print", 1)
 
 
+def test_keys_outside_a_halved_sample_were_not_looked_at(path, tmp_path):
+    index = faulty(path, keys=[b"k%d" % i for i in range(40)])
+    index.db.execute("UPDATE fence SET hash = hash + 2060 * (1 << 50) WHERE fence_id > 25")
+    index.db.execute("UPDATE topic SET recent_threshold = 1 << 61")
+    index.db.execute("UPDATE fence SET strata = 3 WHERE fence_id IN (25, 26)")
+    _, report = write(index, 1, tmp_path / "out")
+    [sample] = report.summary["pipelines"][0]["sample"]
+    main, recent = sample["strata"]
+    assert sample["keys"] == 25
+    assert (main["keys"], main["decided"], main["bad"]) == (25, 22, 25)
+    assert (recent["keys"], recent["bad"]) == (1, 1)
+
+
 def test_bound_is_not_known_where_findings_were_cut(path, tmp_path):
     index = faulty(path)
     index.db.execute("UPDATE check_result SET findings = 1284 WHERE name = 'fence-regressed'")
