@@ -57,15 +57,33 @@ static rd_kafka_AdminOptions_t *options_new(struct kafka_client *client, rd_kafk
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
+static bool is_broker(struct kafka_client *client, int32_t id)
+{
+	const struct rd_kafka_metadata *metadata;
+	bool found = false;
+
+	if (rd_kafka_metadata(client->rk, 0, NULL, &metadata, KAFKA_SLICE_MS))
+		return true; /* the request itself will say what is wrong */
+	for (int i = 0; i < metadata->broker_cnt; i++)
+		found = found || metadata->brokers[i].id == id;
+	rd_kafka_metadata_destroy(metadata);
+	return found;
+}
+
 /*
- * The brokers' metadata names a controller wherever the admin requests are understood; without one librdkafka would wait for it in vain.
+ * Admin requests go to the controller, and librdkafka waits for one in vain where the metadata names none, or names what is no broker, as the mock
+ * cluster does.
  */
 static bool admin_answers(struct kafka_client *client, struct trouble *t)
 {
 	struct kafka_source *source = client->source;
+	int32_t controller;
 
-	if (!source->admin_silent && (FAULT(KAFKA_ADMIN) || rd_kafka_controllerid(client->rk, 500) < 0))
-		source->admin_silent = true;
+	if (!source->admin_asked) {
+		source->admin_asked = true;
+		controller = rd_kafka_controllerid(client->rk, 500);
+		source->admin_silent = controller < 0 || !is_broker(client, controller);
+	}
 	if (source->admin_silent)
 		trouble_set(t, "the brokers do not answer admin requests");
 	return !source->admin_silent;

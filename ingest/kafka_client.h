@@ -46,7 +46,7 @@ struct kafka_source {
 	char *cluster;
 	struct kafka_client *looks[KAFKA_ISOLATIONS];                      /* made when first needed */
 	struct kafka_client *readers[KAFKA_ISOLATIONS][KAFKA_HANDLES_MAX];
-	bool admin_silent;         /* an admin request was not answered: ask no more */
+	bool admin_asked, admin_silent; /* silent: an admin request was not answered, or would not be: ask no more */
 	bool transaction_max_asked;
 	int64_t transaction_max_ms;
 	bool debug;                /* the property debug is given: all lines of log are shown */

@@ -374,7 +374,8 @@ static void divide(struct reader *readers, size_t reader_count, struct stretch *
 {
 	int64_t load[KAFKA_HANDLES_MAX] = { 0 };
 
-	qsort(stretches, count, sizeof(struct stretch *), by_size);
+	if (count > 0)
+		qsort(stretches, count, sizeof(struct stretch *), by_size);
 	for (size_t i = 0; i < count; i++) {
 		size_t least = 0;
 

@@ -150,7 +150,8 @@ static int topics_like(struct kafka_client *client, const char *pattern, struct 
 	}
 	rd_kafka_metadata_destroy(metadata);
 	regfree(&regex);
-	qsort(names->names, names->count, sizeof(*names->names), by_name);
+	if (names->count > 0)
+		qsort(names->names, names->count, sizeof(*names->names), by_name);
 	return 0;
 }
 

@@ -259,13 +259,21 @@ static int replay_records(const struct run *run, struct source *source, sqlite3 
 	return result;
 }
 
+/* What is not covered says why. */
 static void judge(struct topic_history *topic)
 {
 	for (int32_t i = 0; i < topic->partitions; i++) {
 		struct topic_part *part = &topic->parts[i];
+		bool read = part->end != UNKNOWN && part->next != UNKNOWN && part->next >= part->end;
 
-		part->covered = topic->incarnation_id && part->end != UNKNOWN && part->next != UNKNOWN && part->next >= part->end &&
-				part->gap >= part->next && !part->trouble.text[0];
+		part->covered = topic->incarnation_id && read && part->gap >= part->next && !part->trouble.text[0];
+		if (part->covered || part->trouble.text[0])
+			continue;
+		if (read)
+			trouble_set(&part->trouble, "%s/%d: stopped before the holes above %lld were looked at", topic->topic,
+				    part->partition, (long long)part->gap);
+		else
+			trouble_set(&part->trouble, "%s/%d: stopped before it was read", topic->topic, part->partition);
 	}
 }
 

@@ -66,14 +66,15 @@ class Index:
 
 
 def ended(process, timeout=60):
-    """.code .err .topics (by name, parts included) of a replay that ends by itself."""
+    """.code .err .topics (by name, parts included) .looks (of -g and -a) of a replay that ends by itself."""
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         raise
     found = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    return SimpleNamespace(code=process.returncode, err=err, topics={t["topic"]: t for t in found})
+    return SimpleNamespace(code=process.returncode, err=err, topics={t["topic"]: t for t in found if "parts" in t},
+                           looks=next((t for t in found if "parts" not in t), None))
 
 
 def await_word(process, word):

@@ -2,6 +2,7 @@
 import time
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from replaying import BASE_MS, Index, await_word, consume, ended, generate, go, numbered, produce
 
@@ -70,9 +71,10 @@ def assert_matches_list(index, topic, listed):
 
 
 @pytest.mark.parametrize("mode", ["committed", "aborted", "mixed", "interleaved"])
-def test_transactions(index, broker, name, work, pipeline_bin, mode):
+def test_transactions(index, any_broker, name, work, pipeline_bin, mode):
+    broker, index.bootstrap = any_broker, any_broker.bootstrap
     broker.create_topic(name, 3)
-    listed = generate(pipeline_bin, broker, name, work / "list", records=6000, transactions=mode, txn_size=7, seed=4)
+    listed = generate(pipeline_bin, broker, name, work / "list", records=2000, transactions=mode, txn_size=7, seed=4)
     assert_covered(index.replay(name))
     assert_matches_list(index, name, listed)
     classes = {c for _, _, _, c in index.gaps(name)}
@@ -318,3 +320,41 @@ def test_properties_that_would_change_what_is_read(index, broker, name):
     assert unknown.code == 1 and "no.such.thing" in unknown.err
     secret = index.replay("-Xssl.key.password=hunter2", "-Xsecurity.protocol=ssl", "-Xssl.key.pem=broken", name)
     assert secret.code == 1 and "hunter2" not in secret.err and "broken" not in secret.err
+
+
+def test_commits_and_group(index, any_broker, name):
+    """Commits come without joining, also while a transaction holds newer ones back."""
+    index.bootstrap = any_broker.bootstrap
+    any_broker.create_topic(name, 3)
+    produce(any_broker, name, numbered(0, 0, 10) + numbered(1, 0, 10))
+    member = Consumer({"bootstrap.servers": any_broker.bootstrap, "group.id": name, "enable.auto.commit": False,
+                       "auto.offset.reset": "earliest"})
+    member.subscribe([name])
+    while not member.assignment():
+        member.poll(0.1)
+    member.commit(offsets=[TopicPartition(name, 0, 7)], asynchronous=False)
+    producer = Producer({"bootstrap.servers": any_broker.bootstrap, "transactional.id": name})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction([TopicPartition(name, 0, 9)], member.consumer_group_metadata(), 30)
+    begun = time.monotonic()
+    result = index.replay("-g" + name, name)
+    assert time.monotonic() - begun < 5
+    assert_covered(result)
+    assert (result.looks["state"], result.looks["members"], result.looks["group_trouble"]) == ("Stable", 1, "")
+    assert [(c["offset"], c["trouble"]) for c in result.looks["commits"]] == [(7, ""), (None, ""), (None, "")]
+    assert result.looks["transaction_max_ms"] == 900000
+    assert result.looks["cluster"] == any_broker.cluster_id
+    producer.abort_transaction(30)
+    member.close()
+    looks = index.replay("-g" + name, name).looks
+    assert (looks["state"], looks["members"]) == ("Empty", 0)
+    looks = index.replay("-gnone-such", name).looks
+    assert looks["state"] == "Dead" and [c["offset"] for c in looks["commits"]] == [None] * 3
+
+
+def test_offsets_at_a_time(index, broker, name):
+    broker.create_topic(name, 2)
+    produce(broker, name, numbered(0, 0, 100) + numbered(1, 0, 10))
+    looks = index.replay(f"-a{BASE_MS + 42}", name).looks
+    assert [a["offset"] for a in looks["at"]] == [42, 10]

@@ -4,7 +4,8 @@
  *     replay_tool -b SERVERS [-X prop=val] [-n HANDLES] [-t TIMEOUT_MS] [-u] [-N] [-H HEADER] [-e] INDEX TOPIC...
  *
  * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -o and -w wait for a line on stdin
- * before the first replay and before the tail, saying "open" and "bulk". A topic may be a ^regex. One JSON object a topic on stdout.
+ * before the first replay and before the tail, saying "open" and "bulk"; -g GROUP and -a TIME_MS further looks, printed as one JSON object
+ * (first offsets at or after TIME_MS). A topic may be a ^regex. One JSON object a topic on stdout.
  * Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3: the index.
  */
 #include <getopt.h>
@@ -56,7 +57,8 @@ static void note(void *context, const char *text)
 }
 
 struct options {
-	const char *index, *header;
+	const char *index, *header, *group;
+	int64_t at_ms;
 	struct properties properties;
 	struct kafka_options kafka;
 	enum isolation isolation;
@@ -83,7 +85,7 @@ static void parse(int argc, char **argv, struct options *o)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "b:X:n:t:uNH:eow")) != -1) {
+	while ((option = getopt(argc, argv, "b:X:n:t:uNH:eowg:a:")) != -1) {
 		switch (option) {
 		case 'b': add_property(&o->properties, "bootstrap.servers", optarg); break;
 		case 'X': add_pair(&o->properties, optarg); break;
@@ -93,6 +95,8 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'N': o->numbers = true; break;
 		case 'H': o->header = optarg; break;
 		case 'e': o->extend = true; break;
+		case 'g': o->group = optarg; break;
+		case 'a': o->at_ms = atoll(optarg); break;
 		case 'o': o->wait_open = true; break;
 		case 'w': o->wait_bulk = o->extend = true; break;
 		default: exit(64);
@@ -173,6 +177,49 @@ static int add_topics(struct source *source, const struct options *o, const char
 	return 0;
 }
 
+/* One kind of answer for every partition: [{topic, partition, offset, trouble}]. */
+static json_t *answers(struct source *source, const struct options *o, const struct topics *topics, bool commits)
+{
+	struct trouble trouble = { 0 };
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < topics->count; i++)
+		for (int32_t p = 0; p < topics->items[i].partitions; p++) {
+			struct offset_query q = { .topic = topics->items[i].topic, .partition = p, .time_ms = o->at_ms };
+
+			if (commits)
+				source->ops->commits(source, o->group, &q, 1, &trouble);
+			else
+				source->ops->offsets(source, OFFSET_AT_TIME, &q, 1, &trouble);
+			json_array_append_new(array, json_pack("{s:s, s:i, s:o, s:s}", "topic", q.topic, "partition", (int)p, "offset",
+							       number(q.offset), "trouble", q.trouble.text));
+		}
+	return array;
+}
+
+static void print_looks(struct source *source, const struct options *o, const struct topics *topics)
+{
+	struct trouble trouble = { 0 };
+	struct group_look group = { .members = UNKNOWN };
+	json_t *object = json_object();
+
+	if (o->group) {
+		source->ops->group(source, o->group, &group, &trouble);
+		json_object_set_new(object, "state", group.state ? json_string(group.state) : json_null());
+		json_object_set_new(object, "members", number(group.members));
+		json_object_set_new(object, "group_trouble", json_string(group.trouble.text));
+		json_object_set_new(object, "commits", answers(source, o, topics, true));
+		group_look_release(&group);
+	}
+	if (o->at_ms)
+		json_object_set_new(object, "at", answers(source, o, topics, false));
+	json_object_set_new(object, "transaction_max_ms", number(source->ops->transaction_max_ms(source)));
+	json_object_set_new(object, "cluster", json_string(source->ops->cluster(source)));
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
+}
+
 static void wait_for_line(const char *word)
 {
 	int c;
@@ -193,6 +240,8 @@ static int look(const struct run *run, struct source *source, sqlite3 *db, const
 		return 3;
 	if (o->wait_bulk)
 		wait_for_line("bulk");
+	if (o->group || o->at_ms)
+		print_looks(source, o, topics);
 	if (o->extend && (replay_extend(run, source, db, topics->items, topics->count, t) < 0 ||
 			  replay_run(run, source, db, topics->items, topics->count, t) < 0))
 		return 3;
