@@ -355,14 +355,12 @@ static int ingest(struct session *s, struct trouble *t)
 	return done;
 }
 
-static int timed_check(struct session *s, struct trouble *t)
+/* Times its stages, fold and check, itself. */
+static int check(struct session *s, struct trouble *t)
 {
 	const struct analyzer_options options = { .checks_dir = s->o->checks };
-	int64_t started = run_now_us(&s->run), tick = run_tick_us(&s->run);
 
-	if (analyzer_check(&s->run, s->index.db, &options, t) < 0)
-		return -1;
-	return run_stage(&s->run, s->index.db, "check", started, run_tick_us(&s->run) - tick, t);
+	return analyzer_check(&s->run, s->index.db, &options, t);
 }
 
 static int exit_of(const struct report_result *result)
@@ -451,7 +449,7 @@ static int run_stages(struct session *s, struct trouble *t)
 		return say_stopped(s);
 	if (strcmp(s->o->command, "audit") != 0)
 		return reports_looked(&s->run, s->index.db, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
-	if (timed_check(s, t) < 0)
+	if (check(s, t) < 0)
 		return run_stopped(&s->run) ? say_stopped(s) : fail(s->console, EXIT_TROUBLE, t);
 	done = publish(s, true, t);
 	return done < 0 ? fail(s->console, EXIT_TROUBLE, t) : done;
@@ -494,7 +492,7 @@ static int choose_run(struct session *s, const char *reached, struct trouble *t)
 
 static int again(struct session *s)
 {
-	bool check = strcmp(s->o->command, "check") == 0;
+	bool anew = strcmp(s->o->command, "check") == 0;
 	struct trouble t = { 0 };
 	int status;
 
@@ -503,9 +501,9 @@ static int again(struct session *s)
 	status = open_index(s, true, &t);
 	if (status != EXIT_CLEAN)
 		return status;
-	if (choose_run(s, check ? "sampled" : "checked", &t) < 0 || (check && timed_check(s, &t) < 0))
+	if (choose_run(s, anew ? "sampled" : "checked", &t) < 0 || (anew && check(s, &t) < 0))
 		return fail(s->console, EXIT_TROUBLE, &t);
-	status = publish(s, !check, &t);
+	status = publish(s, !anew, &t);
 	return status < 0 ? fail(s->console, EXIT_TROUBLE, &t) : status;
 }
 
