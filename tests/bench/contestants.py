@@ -91,24 +91,22 @@ def sample(keys):
     return _rated(run, keys, keys / told["sampled"])
 
 
-def audit(world, name, server):
+def audit(world, name, server, **config):
     """A whole audit into a fresh index; nothing is found, and all is looked at. Leaves the index."""
-    config, index = world.config(name, server)
+    path, index = world.config(name, server, **config)
     world.clear(index)
     out = world.folder / f"report-{time.monotonic_ns()}"
-    run = command([built("fencepost"), "audit", "-q", "-c", config, "-o", out], world.folder)
-    run.index, run.stages = index, stages(index)
-    run.index_bytes = index.stat().st_size
+    run = command([built("fencepost"), "audit", "-q", "-c", path, "-o", out], world.folder)
+    run.config, run.index, run.stages, run.index_bytes = path, index, stages(index), index.stat().st_size
     run.keys = one(index, "SELECT count(*) FROM fence_state")
     return run
 
 
-def fold(world, name, server, records):
+def fold(world, audited, records):
     """The fold of an audit's run once more, as `fencepost check` does it: the index adds the time of its stages up."""
-    config, index = world.config(name, server)
-    before = stages(index)["fold"]
-    run = command([built("fencepost"), "check", "-q", "-c", config], world.folder)
-    return _rated(run, records, stages(index)["fold"] - before)
+    before = stages(audited.index)["fold"]
+    run = command([built("fencepost"), "check", "-q", "-c", audited.config], world.folder)
+    return _rated(run, records, stages(audited.index)["fold"] - before)
 
 
 def one(index, query):

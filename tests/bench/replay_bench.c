@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 	int option, count = 2;
 	int64_t records = 0;
 	double begun;
+	char *value;
 
 	add(&settings, "check.crcs", "true");
 	add(&settings, "enable.partition.eof", "true");
@@ -131,10 +132,12 @@ int main(int argc, char **argv)
 			add(&settings, "bootstrap.servers", optarg);
 		else if (option == 'n')
 			count = atoi(optarg);
-		else if (option == 'X' && strchr(optarg, '='))
-			add(&settings, strtok(optarg, "="), strtok(NULL, ""));
-		else
+		else if (option == 'X' && (value = strchr(optarg, '=')) != NULL) {
+			*value = '\0';
+			add(&settings, optarg, value + 1);
+		} else {
 			return 64;
+		}
 	}
 	if (optind + 1 != argc || count < 1 || count > HANDLES_MAX)
 		return 64;

@@ -88,10 +88,10 @@ class World:
         told = json.loads(done.stdout)
         print(f"loaded {name} {where[0]}: {records:,} records in {told['seconds']:.0f} s", flush=True)
 
-    def config(self, name, server=None, index="audit"):
-        """A config for the topic and the index that it names; without a server there is no Redis."""
+    def config(self, name, server=None, index="audit", **more):
+        """A config for the topic and the index that it names; without a server there is no Redis. more: of its top level."""
         index = self.folder / f"{name}-{index}.db"
-        config = {"kafka": {"bootstrap.servers": self.broker.bootstrap}, "index": str(index),
+        config = {**more, "kafka": {"bootstrap.servers": self.broker.bootstrap}, "index": str(index),
                   "redis": {"url": server.unix_url, "rate": 0} if server else "none",
                   "pipelines": {"orders": {"topic": name, "group": GROUP, "key": "state:{key}",
                                            "epoch": "epoch:{topic}:{partition}"}}}
