@@ -157,7 +157,8 @@ class Audit:
 
     def one(self, check, key=None):
         """The only finding of a check (on a key)."""
-        [finding] = [f for f in self.findings if f["check"] == check and key in (None, bytes.fromhex(f["key_hex"] or ""))]
+        [finding] = [f for f in self.findings
+                     if f["check"] == check and key in (None, bytes.fromhex(f["key_hex"] or ""))]
         return SimpleNamespace(**finding)
 
     def horizon(self):

@@ -1,6 +1,6 @@
 """The checks of fences, placement, epochs and commits in one pipeline: each fault on a key of its own, one audit.
 
-The first audit finds nothing, so what the second finds is what was done in between; the findings are compared as a whole.
+The first audit finds nothing, so what the second finds is what was done in between; findings are compared as a whole.
 """
 import random
 import zlib
@@ -21,7 +21,7 @@ SEVERITIES = {"fence-orphan": "warning", "fence-expiring": "warning", "epoch-mis
 
 
 class Faults:
-    """Keys not yet harmed, and what an audit must find: {(check, key, partition, offset): what the evidence must hold}."""
+    """Keys not yet harmed, and what an audit must find: {(check, key, partition, offset): what its evidence holds}."""
 
     def __init__(self, pipe):
         self.pipe, self.expected = pipe, {}
@@ -267,7 +267,7 @@ def test_what_could_not_be_decided(harmed):
 
 
 def test_each_claim_takes_what_the_earlier_ones_left(harmed):
-    """Of the keys looked at, a check examines all that no earlier one has found broken, and that have what it is about."""
+    """Of the keys looked at, a check examines all that no earlier one has found broken and that it is about."""
     order = ["fence-malformed", "fence-orphan", "fence-ahead", "fence-missing", "fence-regressed", "fence-phantom",
              "fence-aborted", "fence-off-home", "fence-count"]
     count = {name: sum(f["check"] == name for f in harmed.audit.findings) for name in order}
@@ -294,7 +294,7 @@ def test_a_commit_that_went_back_does_not_shrink_what_was_proven(harmed):
 
 
 def test_the_same_again(harmed):
-    """A third audit, after which nothing new happened, finds the same under the same ids, but what compares two runs."""
+    """A third audit, nothing having happened, finds the same under the same ids, but for what compares two runs."""
     again = harmed.pipe.audit(code=2)
     ids = {f["id"]: f["check"] for f in again.findings}
     before = {f["id"]: f["check"] for f in harmed.audit.findings}

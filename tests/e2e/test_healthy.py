@@ -36,7 +36,7 @@ def wait(true, seconds=60):
 FENCES = ("fence-malformed", "fence-orphan", "fence-ahead", "fence-missing", "fence-regressed", "fence-phantom")
 
 
-# -- keys, states, tombstones ------------------------------------------------------------------------------------------
+# -- keys, states, tombstones ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("state", ["opaque", "last", "count", "sum"])
 @pytest.mark.parametrize("tombstones", ["apply", "ignore", "delete"])
@@ -93,7 +93,7 @@ def test_json_keys(pipeline):
     looked_at(pipe.clean(), 102, *FENCES, "fence-count")
 
 
-# -- transactions ------------------------------------------------------------------------------------------------------
+# -- transactions ----------------------------------------------------------------------------------------------------
 
 def test_transactions(pipeline):
     """Committed, aborted and interleaved ones, and one that is still open."""
@@ -122,7 +122,7 @@ def test_read_uncommitted(pipeline):
     assert "fence-aborted" in {f["check"] for f in other.findings}, str(other)
 
 
-# -- what time does to a log -------------------------------------------------------------------------------------------
+# -- what time does to a log -----------------------------------------------------------------------------------------
 
 def test_compaction(pipeline):
     """The cleaner has run: most records are gone, some keys altogether, and the log start stands where it was."""
@@ -195,7 +195,7 @@ def test_ttl_longer_than_the_window(pipeline):
     assert audit.unverifiable("fence-expiring") == {"retention-infinite": 60}
 
 
-# -- where a group begins ----------------------------------------------------------------------------------------------
+# -- where a group begins --------------------------------------------------------------------------------------------
 
 def test_a_group_that_started_at_latest(pipeline):
     pipe = pipeline()
@@ -246,7 +246,7 @@ def test_horizon_age(pipeline):
     assert audit.found() == {("fence-regressed", facts.key_hex, facts.partition, facts.newest)}
 
 
-# -- a resize ----------------------------------------------------------------------------------------------------------
+# -- a resize --------------------------------------------------------------------------------------------------------
 
 @pytest.mark.timeout(180)
 def test_a_resize_under_load(pipeline):

@@ -1,4 +1,4 @@
-"""A config that maps keys wrongly is trouble, not two million lost fences; and where it fitted before, the loss is real."""
+"""A config that maps keys wrongly is trouble, not two million lost fences; where it fitted before, the loss is real."""
 import pytest
 
 from audited import Audited

@@ -1,4 +1,4 @@
-"""What a setting or a missing fact leaves undecided: neither finding nor pass, counted by its reason; and the fault beside it, found."""
+"""What stays undecided: neither finding nor pass, counted by its reason; and the fault beside it, found."""
 import time
 
 import pytest
@@ -17,7 +17,7 @@ def is_poison(record):
     return (record.value or b"").startswith(b"poison")
 
 
-# -- rejects -----------------------------------------------------------------------------------------------------------
+# -- rejects ---------------------------------------------------------------------------------------------------------
 
 def test_silent_rejects(pipeline):
     """A rejected record leaves no trace: one record above the fence may be one, two are not."""
@@ -76,7 +76,7 @@ def test_a_dlq_that_does_not_tell_all(pipeline, harm, reason):
         assert pipe.audit(code=2, index="whole.db").found() == found
 
 
-# -- expiry ------------------------------------------------------------------------------------------------------------
+# -- expiry ----------------------------------------------------------------------------------------------------------
 
 def test_keys_that_expire_by_design(pipeline):
     """A key that is gone is explained by its age, if its newest record is old enough."""
@@ -130,7 +130,64 @@ def test_retention_that_cannot_be_read(tools, acl_broker, redis_server):
     assert audit.unverifiable("fence-expiring") == {"retention-unknown": len(pipe.states())}, str(audit)
 
 
-# -- replicas ----------------------------------------------------------------------------------------------------------
+# -- deletes, copies and earlier topics ------------------------------------------------------------------------------
+
+def test_deletes_without_a_commit(pipeline):
+    """Nobody says that the tombstone was to be applied yet."""
+    pipe = pipeline(state="last", tombstones="delete")
+    pipe.generate("--records", 600, "--keys", 60, "--seed", 4, "--tombstones", 0.2)
+    pipe.work()
+    deleted = next(k for k, rs in sorted(pipe.by_key().items()) if rs[-1].value is None)
+    there = len(pipe.states())
+    offset = pipe.by_key()[deleted][-1].offset
+    pipe.redis.hset(pipe.hash(deleted), mapping={"partition": pipe.home(deleted), "offset": offset - 1, "value": "x"})
+    known = pipe.audit(code=2, index="known.db")
+    assert ("fence-undeleted", deleted.hex(), pipe.home(deleted), offset) in known.found()
+    pipe.fault("commit-deleted")
+    audit = pipe.audit("--all", index="late.db")
+    assert "fence-undeleted" not in {f["check"] for f in audit.findings}
+    assert audit.unverifiable("fence-undeleted") == {"no-commit": there + 1}, str(audit)
+
+
+def test_copies_that_moved_in_one_topic_only(pipeline):
+    pipe = pipeline(state="opaque")
+    other = pipe.topic + "-customers"
+    pipe.broker.create_topic(other, 6)
+    keys = [b"k%d" % n for n in range(40)]
+    pipe.produce([(k, b"v") for k in keys])
+    pipe.produce([(k, b"c") for k in keys], topic=other)
+    pipe.work()
+    pipe.clean(copartitioned_with=[other])
+    for topic in (pipe.topic, other):
+        pipe.broker.add_partitions(topic, 12)
+    pipe.partitions = 12
+    pipe.produce([(k, b"v") for k in keys])
+    pipe.work()
+    moved = sum(pipe.home(k, 6) != pipe.home(k) for k in keys)
+    audit = pipe.audit(code=0, copartitioned_with=[other])
+    assert {f["check"] for f in audit.findings} == {"fence-rebased"} and len(audit.findings) == moved
+    assert audit.unverifiable("copartition-split") == {"resized": moved}
+    assert audit.check("copartition-split").examined == 40 - moved
+
+
+def test_keys_of_an_earlier_topic(pipeline):
+    """What was written between the last look and the end of a topic was never seen: whose key that is, nobody knows."""
+    pipe = pipeline(state="opaque")
+    pipe.generate("--records", 300, "--keys", 40, "--seed", 1)
+    pipe.work()
+    pipe.clean()
+    pipe.produce([(b"late-%d" % n, b"v") for n in range(5)])
+    pipe.work()
+    pipe.fault("topic-recreated")
+    pipe.generate("--records", 900, "--keys", 40, "--seed", 2)
+    pipe.work()
+    audit = pipe.audit(code=2)
+    assert audit.unverifiable("fence-orphan") == {"earlier-incarnation": 5}, str(audit)
+    assert "history-rewritten" in {f["check"] for f in audit.findings}
+    assert "fence-orphan" not in {f["check"] for f in audit.findings}
+
+
+# -- replicas --------------------------------------------------------------------------------------------------------
 
 def replica_of(master, redis_factory):
     replica = redis_factory(options={"replicaof": f"127.0.0.1 {master.port}"})
