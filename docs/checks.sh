@@ -1,0 +1,49 @@
+#!/bin/sh
+# Writes docs/checks.md from the header comments of the checks:  sh docs/checks.sh > docs/checks.md
+set -eu
+cd "$(dirname "$0")/.."
+cat <<'TEXT'
+# The checks
+
+Made by `docs/checks.sh` from the headers of `sql/checks/*.sql`; `fencepost checks NAME` shows the same with the SQL.
+
+A check is one SQL file and one claim. It says first how many subjects it examined and how many it could not decide, by reason; then
+what breaks the claim, one row a finding. Its status is `pass`, `fail`, `empty` (nothing was examined), `skip` (the claim does not apply to the
+pipeline) or `error`.
+
+**One fault makes one finding.** Of a key's fence, the first claim that is broken speaks, in this order: malformed, orphan, ahead, missing,
+regressed, undeleted, phantom, aborted, off-home, value, count. A key with such a finding is no subject of the claims after it.
+
+**What could not be decided is counted and named**, never passed. Reasons that many checks share:
+
+| reason | what it means |
+|---|---|
+| no-commit, commit-unknown, not-yet-old | nothing says how far the pipeline had come in the partition |
+| not-looked-at | sampling was cut short before the key |
+| not-replayed | the partition could not be read to its end |
+| partitions-unknown | the partition count could not be read, or may have grown before the key was sampled |
+| resized | partitions were added, and a worker that knew the older count may rightly have left what is there |
+| replica-behind | a replica was sampled that could not be shown to have caught up |
+| rejects-silent | the pipeline rejects records without a trace (`rejects: silent`) |
+| dlq-incomplete, dlq-unnamed | the DLQ does not tell all the records that were rejected: trimmed, compacted, not read to its end; or records without a source |
+| gap | there is no record at the offset: a transaction marker, or a record that is gone |
+| unstable | between the last stable offset and the high watermark |
+
+## Adding one
+A file `NAME.sql` in the directory of `--checks DIR` adds a check, or replaces the one of that name. `analyzer/checkfile.h` says what it must have; it can read
+every table of the index, and for fences what `sql/queries/check_fault.sql` made of them: `fence_case` (a key with its fault and all that is
+known of it), `fence_fault`, `fence_subject`. A statement that does more than read is refused.
+
+TEXT
+for file in $(grep -H '^-- order: ' sql/checks/*.sql | sed 's/:-- order: / /' | sort -k2n | cut -d' ' -f1); do
+	awk -v name="$(basename "$file" .sql)" '
+		/^-- [a-z]+: / { field = $2; sub(/:$/, "", field); sub(/^-- [a-z]+: /, ""); text[field] = $0; next }
+		/^--   / { sub(/^--   /, ""); text[field] = text[field] " " $0; next }
+		{ exit }
+		END {
+			printf "## %s\n*%s: %s.*\n\n", name, text["severity"], text["title"]
+			printf "%s\n\n", text["claim"]
+			printf "**Unverifiable:** %s\n\n", text["unverifiable"]
+			printf "**Remedy:** %s\n\n", text["remedy"]
+		}' "$file"
+done
