@@ -4,7 +4,21 @@ from confluent_kafka import Producer
 from audited import Audited
 
 
-# -- the mapping ---------------------------------------------------------------------------------------------------
+def produce(pipe, *pairs):
+    """Records one by one, so that their order is theirs: (key, value)."""
+    producer = Producer({"bootstrap.servers": pipe.bootstrap, "partitioner": "murmur2"})
+    for key, value in pairs:
+        producer.produce(pipe.topic, value, key)
+    assert producer.flush(30) == 0
+
+
+def crash(pipe, point, *args):
+    """A worker that takes all there is as one batch and ends at a crash point."""
+    words = [*pipe._told(), "--poison", "--crash-after", point, *args]
+    pipe.run("worker", "--no-join", "--until-end", "--linger", 300, *words, code=42)
+
+
+# -- the mapping -----------------------------------------------------------------------------------------------------
 
 def strangers(redis_server, n=150):
     """Keys of others in the same database, so that the guard of the mapping has both sides."""
@@ -29,7 +43,7 @@ def test_a_group_that_has_only_begun(tools, broker, redis_server):
     strangers(redis_server)
     pipe = Audited(tools, broker, redis_server, partitions=1)
     pipe.generate("--records", 600, "--keys", 300, "--seed", 1)
-    pipe.run("worker", "--no-join", "--state", "count", "--batch", 1, "--commit-first", "--crash-after", "commit", code=42)
+    crash(pipe, "commit", "--batch", 1, "--commit-first")
     first = min(pipe.read(), key=lambda r: r.offset)
     assert pipe.committed(1) == [1]
     audit = pipe.audit(code=2)
@@ -48,24 +62,11 @@ def test_all_keys_are_deleted(tools, broker, redis_server):
     assert audit.check("fence-missing").examined > 250
 
 
-# -- crashes between two audits ------------------------------------------------------------------------------------------
-
-def produce(pipe, *pairs):
-    """Records one by one, so that their order is theirs: (key, value)."""
-    producer = Producer({"bootstrap.servers": pipe.bootstrap, "partitioner": "murmur2"})
-    for key, value in pairs:
-        producer.produce(pipe.topic, value, key)
-    assert producer.flush(30) == 0
-
-
-def crash(pipe, point, *args):
-    """A worker that takes all there is as one batch and ends at a crash point."""
-    words = [*pipe._told(), "--poison", "--crash-after", point, *args]
-    pipe.run("worker", "--no-join", "--until-end", "--linger", 300, *words, code=42)
+# -- crashes between two audits --------------------------------------------------------------------------------------
 
 
 def test_a_reject_that_is_not_in_the_dlq_yet(tools, broker, redis_server):
-    """The fence has passed a poison record of its key, whose copy comes with the outputs that the crash prevented."""
+    """The fence has passed a poison record of its key, whose copy the crash kept from the DLQ."""
     pipe = Audited(tools, broker, redis_server, partitions=1)
     produce(pipe, ("a", "1"))
     pipe.work("--poison")
@@ -98,7 +99,7 @@ def test_a_replay_before_a_delete_counts_anew(tools, broker, redis_server):
     assert pipe.clean().unverifiable("fence-count") == {}
 
 
-# -- the DLQ -------------------------------------------------------------------------------------------------------------
+# -- the DLQ ---------------------------------------------------------------------------------------------------------
 
 def test_a_dlq_behind_an_open_transaction(tools, broker, redis_server):
     """Another producer's transaction hides the rejects behind it, which were applied to nothing and are no loss."""
@@ -111,7 +112,8 @@ def test_a_dlq_behind_an_open_transaction(tools, broker, redis_server):
     assert other.flush(30) == 0
     pipe.work("--poison")
     audit = pipe.clean()
-    assert audit.unverifiable("fence-missing") == audit.unverifiable("fence-regressed") == {"dlq-incomplete": 1}, str(audit)
+    undecided = audit.unverifiable("fence-missing"), audit.unverifiable("fence-regressed")
+    assert undecided == ({"dlq-incomplete": 1}, {"dlq-incomplete": 1}), str(audit)
     other.commit_transaction(30)
     audit = pipe.clean()
     assert audit.unverifiable("fence-missing") == audit.unverifiable("fence-regressed") == {}, str(audit)
@@ -134,7 +136,7 @@ def test_a_dlq_that_was_made_anew(tools, broker, redis_server):
     assert pipe.clean().unverifiable("fence-missing") == {"dlq-incomplete": 1}
 
 
-# -- the horizon ---------------------------------------------------------------------------------------------------------
+# -- the horizon -----------------------------------------------------------------------------------------------------
 
 def test_a_horizon_by_age_proves_nothing_for_commits(tools, broker, redis_server):
     """Once the horizon was put down wrongly by age; later runs go by the commits alone."""
