@@ -23,7 +23,7 @@ GEN     := $(BUILD)/gen
 
 HAVE_SSL := $(shell pkg-config --exists hiredis_ssl && echo 1)
 PKGS     := rdkafka hiredis sqlite3 libzstd libxxhash yaml-0.1 jansson libcrypto popt
-PKGS     += $(if $(HAVE_SSL),hiredis_ssl)
+PKGS     += $(if $(HAVE_SSL),hiredis_ssl libssl)
 PC_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PC_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 

@@ -97,7 +97,8 @@ static struct sample_subject about(const struct lane *lane, const struct subject
 		.pipeline = lane->pipeline,
 		.topic = subject_history(lane, subject)->topic,
 		.topic_id = subject->topic_id,
-		.rivals = (const struct key_template *const *)lane->rivals,
+		.claims = lane->claims,
+		.claim_count = lane->claim_count,
 	};
 }
 

@@ -113,18 +113,30 @@ static int resolve(struct lane *lane, struct trouble *t)
 	return 0;
 }
 
-/* Templates of other pipelines on the same server: the longest literal prefix wins a key that several could name. */
-static void find_rivals(struct plan *plan, struct lane *lane)
+static void add_claim(struct lane *lane, const struct lane *other, const char *topic)
 {
-	size_t count = 0;
+	lane->claims = xgrow(lane->claims, lane->claim_count + 1, sizeof(*lane->claims));
+	lane->claims[lane->claim_count++] = (struct sample_rival){
+		.key = other->pipeline->key,
+		.key_format = other->pipeline->key_format,
+		.topic = topic,
+	};
+}
 
-	lane->rivals = xarray(plan->lane_count + 1, sizeof(*lane->rivals));
-	for (size_t i = 0; i < plan->lane_count; i++) {
-		const struct pipeline_config *other = plan->lanes[i].pipeline;
+/* What else lies on the same server. A pipeline that could not be resolved still claims the topics that it names. */
+static void find_claims(struct plan *plan, struct lane *lane)
+{
+	for (size_t i = 0; i < plan->lane_count && lane->pipeline->has_redis; i++) {
+		const struct lane *other = &plan->lanes[i];
 
-		if (&plan->lanes[i] != lane && other->has_redis && lane->pipeline->has_redis &&
-		    strcmp(other->redis.address, lane->pipeline->redis.address) == 0)
-			lane->rivals[count++] = other->key;
+		if (!other->pipeline->has_redis || strcmp(other->pipeline->redis.address, lane->pipeline->redis.address) != 0)
+			continue;
+		for (size_t j = 0; j < other->count; j++)
+			if (other->subjects[j].role == ROLE_SOURCE)
+				add_claim(lane, other, subject_history(other, &other->subjects[j])->topic);
+		for (size_t j = 0; j < other->pipeline->topic_count && other->lost; j++)
+			if (other->pipeline->topics[j][0] != '^')
+				add_claim(lane, other, other->pipeline->topics[j]);
 	}
 }
 
@@ -142,11 +154,12 @@ int plan_make(struct plan *plan, struct trouble *t)
 		struct trouble what = { 0 };
 
 		lane->cluster = cluster_of(plan, &lane->pipeline->kafka);
-		find_rivals(plan, lane);
 		lane->lost = resolve(lane, &what) < 0;
 		if (lane->lost && plan_trouble(plan, "replay", lane, NULL, UNKNOWN, &what, t) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < plan->lane_count; i++)
+		find_claims(plan, &plan->lanes[i]);
 	return 0;
 }
 
@@ -159,7 +172,7 @@ static void lane_release(struct lane *lane)
 			keyset_free(lane->subjects[i].keys);
 	}
 	free(lane->subjects);
-	free(lane->rivals);
+	free(lane->claims);
 	free(lane->mapping_hint);
 	group_look_release(&lane->group);
 	if (lane->sampler)

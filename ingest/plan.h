@@ -68,7 +68,8 @@ struct lane {
 	size_t count;
 	struct group_look group;
 	struct sampler *sampler;            /* NULL: without Redis, or not reachable */
-	const struct key_template **rivals; /* NULL-ended */
+	struct sample_rival *claims;        /* of all pipelines on the same server, its own included */
+	size_t claim_count;
 	const char *replica;                /* as in table pipeline */
 	const char *mapping;                /* fits, unknown, broken */
 	char *mapping_hint;

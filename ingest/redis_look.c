@@ -113,8 +113,6 @@ static void find_rivals(struct look *look, const struct sample_subject *subject)
 
 	for (size_t i = 0; i < subject->claim_count; i++)
 		add_rival(look, subject->claims[i], own);
-	for (const struct key_template *const *r = subject->rivals; r && *r; r++)
-		add_rival(look, (struct sample_rival){ *r, KEY_FORMAT_RAW, subject->topic }, own);
 }
 
 bool look_is_rivals(struct look *look, struct bytes redis_key)

@@ -74,10 +74,8 @@ struct sample_subject {
 	const struct pipeline_config *pipeline;
 	const char *topic;
 	int64_t topic_id;
-	const struct sample_rival *claims;
+	const struct sample_rival *claims; /* a claim of the subject itself does no harm */
 	size_t claim_count;
-	const struct key_template *const
-		*rivals; /* claims of which neither topic nor format is known; NULL-ended; may be NULL */
 };
 
 /*
