@@ -47,25 +47,33 @@ void text_print_time(const json_t *summary, int64_t us, FILE *out)
 
  */
 
-/* Sums over the source topics of a pipeline. */
+enum { WHOLE_PPB = 1000000000 };
+
+/*
+ * Sums over the source topics of a pipeline. The part is that of the main stratum: looks at recent keys, and at Redis
+ * keys without a record, come on top.
+ */
 struct keys {
 	int64_t looked, history; /* history: UNKNOWN where one topic's is */
+	int64_t ppb;             /* the part of all keys that was looked at, in the topic where it is least; UNKNOWN */
 	bool whole;              /* every key there is */
 };
 
 static struct keys count_keys(const json_t *pipeline)
 {
-	struct keys keys = { .whole = true };
+	struct keys keys = { .ppb = WHOLE_PPB, .whole = true };
 	const json_t *sample;
 	size_t i;
 
 	json_array_foreach(json_object_get(pipeline, "sample"), i, sample)
 	{
-		int64_t history = json_int(sample, "history_keys");
+		const json_t *all = json_array_get(json_object_get(sample, "strata"), 0);
+		int64_t history = json_int(sample, "history_keys"), ppb = json_int(all, "fraction_ppb");
 
 		keys.looked += json_int(sample, "keys");
 		keys.history = history == UNKNOWN || keys.history == UNKNOWN ? UNKNOWN : keys.history + history;
-		keys.whole = keys.whole && json_flag(json_array_get(json_object_get(sample, "strata"), 0), "whole");
+		keys.ppb = ppb < keys.ppb ? ppb : keys.ppb; /* UNKNOWN is the least */
+		keys.whole = keys.whole && json_flag(all, "whole");
 	}
 	return keys;
 }
@@ -96,8 +104,8 @@ void text_print_scope(const json_t *summary, const json_t *pipeline, FILE *out)
 	}
 	if (since ? all_recent(pipeline) : keys.whole)
 		fputs(" (all looked at)", out);
-	else if (!since && keys.history != UNKNOWN)
-		fprintf(out, " (%s looked at)", words_percent(keys.looked, keys.history, share));
+	else if (!since && keys.ppb != UNKNOWN)
+		fprintf(out, " (%s looked at)", words_percent(keys.ppb, WHOLE_PPB, share));
 	else
 		fputs(" (a sample)", out);
 }
@@ -329,8 +337,8 @@ static void print_looked(const json_t *summary, const json_t *pipeline, FILE *ou
 		else if (keys.whole)
 			fputs(" keys (all)", out);
 		else
-			fprintf(out, " of %s keys (%s)", words_number(keys.history, a),
-				words_percent(keys.looked, keys.history, b));
+			fprintf(out, " of about %s keys (%s)", words_number(keys.history, a),
+				words_percent(keys.ppb, WHOLE_PPB, b));
 	}
 	fprintf(out, "; %s unreachable", words_number(partitions.all - partitions.covered, a));
 	print_unverifiable(pipeline, out);
