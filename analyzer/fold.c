@@ -12,13 +12,15 @@
 
 enum {
 	SEEN_BYTES_LEAST = 1 << 18,
-	TABLE_BYTES_LEAST = 4 << 20,
+	MEMORY_LEAST = 4 << 20,
 	FILTER_BITS_LEAST = 1 << 16,
 	FILTER_BITS_MOST = 1 << 26
 };
 
-/* What a sampled key costs besides its bytes: entry, place, slots, fence_ref, filter, and what sorting takes. */
-enum { KEY_COST = sizeof(struct key_entry) + sizeof(struct key_place) + 48 };
+/*
+ * What a sample costs beside its entry, once it is folded: a place, a reference to its fence, its bits in the filter.
+ */
+enum { SAMPLE_COST = sizeof(struct key_place) + sizeof(struct fence_ref) + 4 };
 
 /* Halves the stratum that has more keys, and writes down what the sample is now. */
 static int halve(struct fold *f, struct trouble *t)
@@ -52,8 +54,8 @@ static bool keeps_values(const struct fold_topic *topic)
 
 static void load_fence(struct fold *f, sqlite3_stmt *row)
 {
-	struct key key = { sqlite3_column_int64(row, 1), sqlite3_column_blob(row, 2),
-			   (uint32_t)sqlite3_column_bytes(row, 2) };
+	const void *bytes = sqlite3_column_blob(row, 2); /* NULL for no bytes */
+	struct key key = { sqlite3_column_int64(row, 1), bytes ? bytes : "", (uint32_t)sqlite3_column_bytes(row, 2) };
 	int64_t partition = db_int(row, 3), offset = db_int(row, 4);
 	uint32_t index = keytable_find(&f->table, &key, NULL);
 	struct key_entry *entry = keytable_entry(&f->table, index == NOBODY ? keytable_add(&f->table, &key) : index);
@@ -80,6 +82,22 @@ static void make_filter(struct fold *f)
 	}
 }
 
+/*
+ * Divides the memory: the keys come first, and the distinct keys of a partition have the rest, at least a sixteenth and
+ * at most a half; where that is not enough for them, they take more passes.
+ */
+static void divide_memory(struct fold *f)
+{
+	size_t need = keytable_bytes(&f->table) + f->table.entries.count * SAMPLE_COST;
+	size_t seen = need < f->memory ? f->memory - need : 0;
+
+	if (seen > f->memory / 2)
+		seen = f->memory / 2;
+	f->too_large = seen < f->memory / 16;
+	f->budget = f->memory - seen;
+	seen_init(&f->seen, seen > SEEN_BYTES_LEAST ? seen : SEEN_BYTES_LEAST);
+}
+
 static int load_fences(struct fold *f, struct trouble *t)
 {
 	sqlite3_stmt *rows;
@@ -90,13 +108,17 @@ static int load_fences(struct fold *f, struct trouble *t)
 	db_bind_int(rows, 1, f->topic->topic_id);
 	db_bind_int(rows, 2, f->topic->threshold);
 	db_bind_int(rows, 3, f->topic->recent_threshold);
-	while ((more = FAULT(FOLD_FENCES) ? db_trouble(f->db, t, "read") : db_step(rows, t)) > 0)
+	while ((more = FAULT(FOLD_FENCES) ? db_trouble(f->db, t, "read") : db_step(rows, t)) > 0) {
 		load_fence(f, rows);
+		if (keytable_bytes(&f->table) > f->memory)
+			break;
+	}
 	sqlite3_finalize(rows);
 	f->looked_entries = f->table.entries.count;
+	divide_memory(f);
 	make_filter(f);
 	fence_refs_init(&f->refs, &f->table);
-	return more;
+	return more < 0 ? -1 : 0;
 }
 
 static unsigned columns(const struct fold_topic *topic)
@@ -108,10 +130,8 @@ static unsigned columns(const struct fold_topic *topic)
 static void begin(struct fold *f)
 {
 	size_t cells = f->topic->count[0] > 0 ? (size_t)f->topic->count[0] * LEGAL_COUNT : 0;
-	size_t seen = f->run->memory / 4 > SEEN_BYTES_LEAST ? f->run->memory / 4 : SEEN_BYTES_LEAST;
 
 	keytable_init(&f->table, keeps_values(f->topic));
-	seen_init(&f->seen, seen);
 	f->placement = (struct placement){ xarray(cells, sizeof(int64_t)), xarray(cells, sizeof(int64_t)), cells };
 	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
 	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
@@ -192,16 +212,16 @@ static int records_of(sqlite3 *db, const struct fold_topic *topic, int64_t *reco
 static int fold_fitting(const struct run *run, sqlite3 *db, struct fold_topic *topic, const struct rejected *rejected,
 			struct trouble *t)
 {
-	size_t listed = rejected->count * sizeof(*rejected->at), budget = run->memory / 4 * 3;
+	size_t listed = rejected->count * sizeof(*rejected->at);
 	bool halved = false;
 	int64_t total;
 
 	if (records_of(db, topic, &total, t) < 0)
 		return -1;
-	budget = budget > listed + TABLE_BYTES_LEAST ? budget - listed : TABLE_BYTES_LEAST;
 	for (;;) {
 		struct fold f = { .run = run, .db = db, .topic = topic, .rejected = *rejected, .total = total,
-				  .budget = budget, .halved = halved };
+				  .memory = run->memory > listed + MEMORY_LEAST ? run->memory - listed : MEMORY_LEAST,
+				  .halved = halved };
 
 		if (fold_once(&f, t) < 0)
 			return -1;

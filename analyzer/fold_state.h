@@ -68,7 +68,7 @@ struct fold {
 	size_t filter_bits;      /* a power of two */
 	int64_t *hash;           /* of the chunk at hand */
 	uint32_t *positive;      /* likewise: toPositive(murmur2) */
-	size_t budget;           /* bytes for the table */
+	size_t memory, budget;   /* bytes for table and seen together; those for the table */
 	bool too_large;          /* the sample does not fit */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;

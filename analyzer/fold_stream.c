@@ -61,7 +61,7 @@ static uint32_t new_place(struct fold *f, const struct item *item)
 		return NOBODY;
 	}
 	index = keytable_add_place(&f->table, entry, &item->key, f->part->partition);
-	keytable_place(&f->table, index)->legal = item->ordinal;
+	keytable_place(&f->table, index)->legal = (int16_t)item->ordinal;
 	f->too_large = FAULT(FOLD_FULL) || keytable_bytes(&f->table) > f->budget;
 	return index;
 }
@@ -118,7 +118,7 @@ static void bind(const struct fold_partition *part, struct key_place *place, con
 	if (!horizon_has(part->horizon, offset))
 		return;
 	if (offset >= part->certain[place->legal]) {
-		place->unsure_offset = offset;
+		place->tombstone_or_unsure = offset;
 		return;
 	}
 	place->binding_offset = offset;
@@ -138,8 +138,8 @@ static void take_legal(struct fold *f, struct key_place *place, const struct ite
 
 	if (tombstone && f->topic->delete_tombstones) {
 		place->tombstone_any = offset;
-		if (horizon_has(f->part->horizon, offset))
-			place->tombstone = offset;
+		if (place->legal == 0 && horizon_has(f->part->horizon, offset))
+			place->tombstone_or_unsure = offset;
 		if (counted)
 			begin_anew(f, place);
 		return;
@@ -160,10 +160,9 @@ static void take_sampled(struct fold *f, struct key_place *place, const struct i
 		return;
 	if (place->records++ == 0) {
 		place->first_offset = offset;
-		place->first_ms = place->max_ms = ms;
+		place->first_ms = place->last_ms = ms;
 	}
-	if (ms > place->max_ms)
-		place->max_ms = ms;
+	place->fell |= ms < place->last_ms;
 	place->last_offset = offset;
 	place->last_ms = ms;
 	if (place->legal < 0 ||
@@ -220,9 +219,9 @@ static inline void prefetch(const struct fold *f, size_t i, size_t to)
 		int64_t hash = f->hash[i + AHEAD_KEY];
 		const struct key_place *place = likely_place(f, hash);
 
-		if (place && place->key_size > KEY_HEAD)
-			__builtin_prefetch(place->key + KEY_HEAD);
-		else if (!place && hash < f->topic->threshold && *keytable_slot(&f->table, hash))
+		if (place)
+			__builtin_prefetch(place->key);
+		else if (hash < f->topic->threshold && *keytable_slot(&f->table, hash))
 			__builtin_prefetch(keytable_entry(&f->table, *keytable_slot(&f->table, hash) - 1));
 	}
 }

@@ -161,7 +161,7 @@ struct whole {
 /* The older place that decides: with binding records, of the latest count. */
 static bool decides(const struct key_place *place, const struct key_place *before)
 {
-	if (place->legal <= 0 || (place->binding_offset < 0 && place->unsure_offset < 0))
+	if (place->legal <= 0 || (place->binding_offset < 0 && place->tombstone_or_unsure < 0))
 		return false;
 	return !before || place->legal < before->legal;
 }
@@ -243,7 +243,7 @@ static void add_home(struct bulk_row *row, const struct key_place *home, bool al
 	bulk_int(row, binding ? home->binding_offset : UNKNOWN);
 	bulk_int(row, binding ? home->binding_ms : UNKNOWN);
 	add_lost(row, home);
-	bulk_offset(row, home ? home->tombstone : -1);
+	bulk_offset(row, home ? home->tombstone_or_unsure : -1);
 	bulk_offset(row, home ? home->tombstone_any : -1);
 }
 
@@ -255,7 +255,7 @@ static void add_older(struct bulk_row *row, const struct whole *whole)
 	bulk_int(row, older ? older->partition : UNKNOWN);
 	bulk_int(row, binding ? older->binding_offset : UNKNOWN);
 	bulk_int(row, binding ? older->binding_ms : UNKNOWN);
-	bulk_offset(row, older ? older->unsure_offset : -1);
+	bulk_offset(row, older ? older->tombstone_or_unsure : -1);
 	add_lost(row, older);
 	bulk_offset(row, whole->older_tombstone);
 }

@@ -110,8 +110,7 @@ uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const 
 	place->key_size = key->size;
 	place->partition = partition;
 	place->next = NOBODY;
-	place->fence_offset = place->binding_offset = place->unsure_offset = place->tombstone = place->tombstone_any =
-		-1;
+	place->fence_offset = place->binding_offset = place->tombstone_or_unsure = place->tombstone_any = -1;
 	if (entry_index == NOBODY) {
 		place->key = arena_add(&table->arena, key->bytes, key->size);
 	} else {
@@ -123,7 +122,6 @@ uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const 
 		if (entry->fence_partition == partition)
 			place->fence_offset = entry->fence_offset;
 	}
-	memcpy(place->head, place->key, key->size < KEY_HEAD ? key->size : KEY_HEAD);
 	return index;
 }
 

@@ -52,25 +52,30 @@ struct key_value {
 	uint64_t value_hash;     /* of the record at the fence */
 };
 
-enum { KEY_HEAD = 16 };
-
+/* Two lines of a cache: the pass over the records touches little else. */
 struct key_place {
 	const uint8_t *key;      /* the entry's, to spare a look at it */
-	uint8_t head[KEY_HEAD];  /* the key's first bytes, to spare a look at the others where they differ or are all */
 	uint32_t key_size;
 	uint32_t entry;          /* NOBODY: a key that is not sampled and shares its hash with one that is */
 	uint32_t next;           /* the entry's next place */
 	int32_t partition;
-	int32_t legal;           /* ordinal of the count under which it is home; -1: under none */
+	int16_t legal;           /* ordinal of the count under which it is home; -1: under none */
+	bool fell;               /* times do not rise with the offsets: producers choose CreateTime */
+	uint32_t records;        /* 2^32 of one key are out of reach, here and below */
+	uint32_t lost;           /* binding records above the fence, those that are certain */
 	int64_t fence_offset;    /* where the fence stands here; else -1, so that all records are above it */
-	int64_t records, first_offset, last_offset, first_ms, last_ms;
-	int64_t max_ms;          /* the latest time; CreateTime need not rise with offsets */
+	int64_t first_offset, last_offset, first_ms, last_ms;
 	int64_t binding_offset, binding_ms;  /* the newest binding record that is certain; -1: none */
-	int64_t unsure_offset;   /* the newest that is not; -1: none */
-	int64_t lost, lost_offset, lost_ms;  /* certain ones above the fence, and the first of them */
-	int64_t tombstone;       /* tombstones = delete: the newest in the horizon; -1: none */
-	int64_t tombstone_any;   /* and anywhere */
+	int64_t lost_offset, lost_ms;        /* the first of the lost */
+	/*
+	 * At home, tombstones = delete: the newest in the horizon. Elsewhere: the newest binding record that is not
+	 * certain. -1: none.
+	 */
+	int64_t tombstone_or_unsure;
+	int64_t tombstone_any;   /* tombstones = delete: the newest anywhere; -1: none */
 };
+
+_Static_assert(sizeof(struct key_place) <= 128, "a place fits two lines of a cache");
 
 /* Zero-initialise through keytable_init; release. */
 struct keytable {
@@ -111,12 +116,7 @@ static inline const uint32_t *keytable_slot(const struct keytable *table, int64_
 
 static inline bool place_is(const struct key_place *place, const void *key, size_t size)
 {
-	if (place->key_size != size)
-		return false;
-	if (size <= KEY_HEAD)
-		return memcmp(place->head, key, size) == 0;
-	return memcmp(place->head, key, KEY_HEAD) == 0 &&
-	       memcmp(place->key + KEY_HEAD, (const uint8_t *)key + KEY_HEAD, size - KEY_HEAD) == 0;
+	return place->key_size == size && memcmp(place->key, key, size) == 0;
 }
 
 struct key {

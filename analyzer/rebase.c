@@ -58,7 +58,7 @@ static uint32_t legal_places(const struct fold *f, const struct key_entry *entry
 
 static bool apart(const struct key_place *a, const struct key_place *b)
 {
-	return a->max_ms < b->first_ms || b->max_ms < a->first_ms;
+	return !a->fell && !b->fell && (a->last_ms < b->first_ms || b->last_ms < a->first_ms);
 }
 
 /* Whether no two legal places of the key overlap in time. */

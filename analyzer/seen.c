@@ -29,6 +29,12 @@ void seen_release(struct seen *seen)
 
 void seen_begin(struct seen *seen, int64_t from)
 {
+	/* One large partition must not make a thousand small ones slow. */
+	if (seen->slot_count > SLOTS_FIRST && seen->used * 16 < seen->slot_count) {
+		free(seen->slots);
+		seen->slot_count = SLOTS_FIRST;
+		seen->slots = xarray(SLOTS_FIRST, sizeof(*seen->slots));
+	}
 	memset(seen->slots, 0, seen->slot_count * sizeof(*seen->slots));
 	seen->used = 0;
 	seen->from = from;
