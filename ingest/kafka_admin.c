@@ -82,7 +82,7 @@ static bool admin_answers(struct kafka_client *client, struct trouble *t)
 	if (!source->admin_asked) {
 		source->admin_asked = true;
 		controller = rd_kafka_controllerid(client->rk, 500);
-		source->admin_silent = controller < 0 || !is_broker(client, controller);
+		source->admin_silent = FAULT(KAFKA_ADMIN) || controller < 0 || !is_broker(client, controller);
 	}
 	if (source->admin_silent)
 		trouble_set(t, "the brokers do not answer admin requests");
