@@ -300,7 +300,7 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 int kafka_commits(struct source *base, const char *group, struct offset_query *queries, size_t count, struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);
-	struct kafka_client *client = kafka_look_client(source, ISOLATION_READ_UNCOMMITTED, t);
+	struct kafka_client *client = kafka_commit_client(source, group, t);
 	int64_t until = run_tick_us(source->run) + source->timeout_ms * 1000;
 	struct trouble why = { 0 };
 	int answered;

@@ -177,14 +177,15 @@ static int configure(struct kafka_client *client, rd_kafka_conf_t *conf, enum is
 	return set(conf, "isolation.level", isolation_word(isolation), t);
 }
 
-struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, struct trouble *t)
+struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, const char *group,
+				      struct trouble *t)
 {
 	struct kafka_client *client = xalloc(sizeof(*client));
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	char words[256];
 
 	client->source = source;
-	if (configure(client, conf, isolation, use, t) < 0)
+	if (configure(client, conf, isolation, use, t) < 0 || (group && set(conf, "group.id", group, t) < 0))
 		goto fail;
 	client->rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, words, sizeof(words));
 	if (!client->rk) {
@@ -204,21 +205,28 @@ void kafka_client_free(struct kafka_client *client)
 	if (!client)
 		return;
 	rd_kafka_queue_destroy(client->queue);
-	rd_kafka_destroy(client->rk);
+	rd_kafka_destroy_flags(client->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); /* no group was joined, so none is left */
 	free(client);
 }
 
 struct kafka_client *kafka_look_client(struct kafka_source *source, enum isolation isolation, struct trouble *t)
 {
 	if (!source->looks[isolation])
-		source->looks[isolation] = kafka_client_new(source, isolation, KAFKA_LOOK, t);
+		source->looks[isolation] = kafka_client_new(source, isolation, KAFKA_LOOK, NULL, t);
 	return source->looks[isolation];
+}
+
+struct kafka_client *kafka_commit_client(struct kafka_source *source, const char *group, struct trouble *t)
+{
+	if (!source->commits)
+		source->commits = kafka_client_new(source, ISOLATION_READ_UNCOMMITTED, KAFKA_LOOK, group, t);
+	return source->commits;
 }
 
 struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolation isolation, int i, struct trouble *t)
 {
 	if (!source->readers[isolation][i])
-		source->readers[isolation][i] = kafka_client_new(source, isolation, KAFKA_READ, t);
+		source->readers[isolation][i] = kafka_client_new(source, isolation, KAFKA_READ, NULL, t);
 	return source->readers[isolation][i];
 }
 

@@ -45,6 +45,7 @@ struct kafka_source {
 	int64_t timeout_ms;
 	char *cluster;
 	struct kafka_client *looks[KAFKA_ISOLATIONS];                      /* made when first needed */
+	struct kafka_client *commits;                                      /* likewise */
 	struct kafka_client *readers[KAFKA_ISOLATIONS][KAFKA_HANDLES_MAX];
 	bool admin_asked, admin_silent; /* silent: an admin request was not answered, or would not be: ask no more */
 	bool transaction_max_asked;
@@ -59,12 +60,19 @@ struct kafka_source {
 void kafka_properties_copy(const struct run *run, const struct properties *properties, struct properties *out);
 void kafka_properties_release(struct properties *properties);
 
-/* NULL with t filled: a property is wrong. */
-struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, struct trouble *t);
+/* group: group.id, which joins nothing by itself; NULL: none. NULL with t filled: a property is wrong. */
+struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, const char *group,
+				      struct trouble *t);
 void kafka_client_free(struct kafka_client *client);
 
 /* The source's client for questions, and its i-th for bulk. NULL with t filled. */
 struct kafka_client *kafka_look_client(struct kafka_source *source, enum isolation isolation, struct trouble *t);
+
+/*
+ * The source's client for the commits of groups; group is the one asked for first. librdkafka (2.0 and many after) follows a null pointer when a broker
+ * answers a client without group.id that it is not the group's coordinator, which is normal while coordinators move.
+ */
+struct kafka_client *kafka_commit_client(struct kafka_source *source, const char *group, struct trouble *t);
 struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolation isolation, int i, struct trouble *t);
 
 /* Words for err: the client's newest error where it says more. Borrowed until the next call on the client. */

@@ -22,6 +22,7 @@ static void kafka_free(struct source *base)
 		for (int j = 0; j < KAFKA_HANDLES_MAX; j++)
 			kafka_client_free(source->readers[i][j]);
 	}
+	kafka_client_free(source->commits);
 	kafka_properties_release(&source->properties);
 	pthread_mutex_destroy(&source->log_lock);
 	free(source->cluster);

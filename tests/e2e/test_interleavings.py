@@ -146,3 +146,12 @@ def test_a_horizon_by_age_proves_nothing_for_commits(tools, broker, redis_server
     produce(pipe, ("a", "2"))
     assert pipe.audit(code=2, horizon="age:100ms").found() == {("fence-regressed", b"a".hex(), 0, 1)}
     pipe.clean(horizon="committed")
+
+
+# -- coordinators ------------------------------------------------------------------------------------------------------
+
+def test_no_group_has_a_coordinator_yet(tools, broker_factory, redis_server):
+    """A broker that has never had a group says for a moment that it is nobody's coordinator."""
+    pipe = Audited(tools, broker_factory(), redis_server, partitions=1)
+    pipe.generate("--records", 10)
+    assert pipe.audit(code=0).found() == {("commit-missing", None, 0, None)}
