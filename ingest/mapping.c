@@ -121,8 +121,8 @@ static int count_due(struct plan *plan, const struct lane *lane, int64_t *due, s
 
 static int record_broken(struct plan *plan, struct lane *lane, const struct sides *sides, int64_t due, struct trouble *t)
 {
-	struct trouble what = { 0 }, unused = { 0 };
-	const char *format = best_format(lane, &unused);
+	struct trouble what = { 0 }, why = { 0 };
+	const char *format = best_format(lane, &why);
 
 	lane->mapping = "broken";
 	if (format) {
@@ -130,6 +130,10 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; "
 			    "key.format: %s would fit", (long long)due, template_text(lane->pipeline->key),
 			    key_format_word(lane->pipeline->key_format), format);
+	} else if (why.text[0]) {
+		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; other formats "
+			    "could not be tried: %s", (long long)sides->record_keys, template_text(lane->pipeline->key),
+			    key_format_word(lane->pipeline->key_format), why.text);
 	} else {
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s in any key.format, though the "
 			    "database holds %lld keys; check key, redis.url and its database number", (long long)due,
