@@ -132,7 +132,7 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 			    key_format_word(lane->pipeline->key_format), format);
 	} else if (why.text[0]) {
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; other formats "
-			    "could not be tried: %s", (long long)sides->record_keys, template_text(lane->pipeline->key),
+			    "could not be tried: %s", (long long)due, template_text(lane->pipeline->key),
 			    key_format_word(lane->pipeline->key_format), why.text);
 	} else {
 		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s in any key.format, though the "
