@@ -5,6 +5,7 @@
  * alone writes to stderr.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <popt.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,12 +31,23 @@
 
 enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1, EXIT_FINDINGS = 2, EXIT_CONFIG = 64, EXIT_BUSY = 75 };
 
+/* Options as text, before their values are read. */
+struct option_texts {
+	char *format, *since, *memory, *timeout, *wait, *deadline;
+	char **properties;
+	long long handles, rate;
+};
+
+/* What popt stores is ours: options_release. command and arguments are popt's. */
 struct options {
+	struct option_texts texts;
 	const char *command, *config, *output, *index, *checks, *metrics;
 	int quiet, all, help, version; /* popt sets ints */
 	bool json;
 	int64_t wait_ms, timeout_ms, deadline_ms, since_us, memory, handles;
 	struct config_overrides overrides;
+	struct poptOption *rows;
+	poptContext popt;
 	const char **arguments;     /* after the command */
 	int argument_count;
 };
@@ -156,15 +168,9 @@ static const char *environment(void *context, const char *name)
 	return getenv(name);
 }
 
-/* Options as text, before their values are read. */
-struct option_texts {
-	char *format, *since, *memory, *timeout, *wait, *deadline;
-	char **properties;
-	long long handles, rate;
-};
-
-static poptContext option_context(struct options *o, struct option_texts *x, int argc, const char **argv)
+static poptContext option_context(struct options *o, int argc, const char **argv)
 {
+	struct option_texts *x = &o->texts;
 	const struct poptOption rows[] = {
 		{ "config", 'c', POPT_ARG_STRING, &o->config, 0, "fencepost.yaml unless told", "FILE" },
 		{ "output", 'o', POPT_ARG_STRING, &o->output, 0, "report directory; reports/RUN unless told", "DIR" },
@@ -189,8 +195,10 @@ static poptContext option_context(struct options *o, struct option_texts *x, int
 		{ "version", 'V', POPT_ARG_NONE, &o->version, 0, "show the version", NULL },
 		POPT_TABLEEND
 	};
-	struct poptOption *kept = xmemdup(rows, sizeof(rows)); /* popt keeps the table; it lives as long as the process */
-	poptContext context = poptGetContext("fencepost", argc, argv, kept, 0);
+	poptContext context;
+
+	o->rows = xmemdup(rows, sizeof(rows)); /* popt keeps the table */
+	context = poptGetContext("fencepost", argc, argv, o->rows, 0);
 
 	poptSetOtherOptionHelp(context, about_commands);
 	return context;
@@ -215,12 +223,16 @@ static int read_size(const char *text, int64_t *size)
 	return 1;
 }
 
-static int read_texts(struct options *o, const struct option_texts *x, struct trouble *t)
+static int read_texts(struct options *o, struct trouble *t)
 {
+	const struct option_texts *x = &o->texts;
+
 	if (x->format && strcmp(x->format, "text") != 0 && strcmp(x->format, "json") != 0)
 		return trouble_set(t, "--format %s: not valid; give text or json", x->format);
 	if (x->since && !config_time(x->since, &o->since_us))
 		return trouble_set(t, "--since %s: not valid; give " CONFIG_TIME_WORDS, x->since);
+	if (o->since_us != UNKNOWN && o->since_us > clock_us(CLOCK_REALTIME))
+		return trouble_set(t, "--since %s: has not come yet, so no key was written since", x->since);
 	if (x->memory && (!read_size(x->memory, &o->memory) || o->memory < 1 << 20))
 		return trouble_set(t, "--memory %s: not valid; give a size from 1M, like 256M", x->memory);
 	if (x->timeout && (!config_duration(x->timeout, &o->timeout_ms) || o->timeout_ms < 1 || o->timeout_ms > INT32_MAX))
@@ -246,13 +258,12 @@ static int read_texts(struct options *o, const struct option_texts *x, struct tr
 
 static int read_options(struct options *o, int argc, const char **argv, struct trouble *t)
 {
-	struct option_texts texts = { .handles = 2, .rate = -1 };
 	poptContext context;
 	int bad;
 
-	*o = (struct options){ .config = "fencepost.yaml", .timeout_ms = 60000, .since_us = UNKNOWN, .memory = 256 << 20 };
+	*o = (struct options){ .texts = { .handles = 2, .rate = -1 }, .timeout_ms = 60000, .since_us = UNKNOWN, .memory = 256 << 20 };
 	o->overrides = (struct config_overrides){ .env = environment, .redis_auth = getenv("REDISCLI_AUTH") };
-	context = option_context(o, &texts, argc, argv);
+	o->popt = context = option_context(o, argc, argv);
 	bad = poptGetNextOpt(context);
 	if (bad < -1)
 		return trouble_set(t, "%s: %s; try fencepost --help", poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(bad));
@@ -260,13 +271,29 @@ static int read_options(struct options *o, int argc, const char **argv, struct t
 		poptPrintHelp(context, stdout, 0);
 	if (o->help || o->version)
 		return 0;
+	if (!o->config)
+		o->config = xstrdup("fencepost.yaml");
 	o->command = poptGetArg(context);
 	o->arguments = poptGetArgs(context);
 	while (o->arguments && o->arguments[o->argument_count])
 		o->argument_count++;
 	if (!o->command)
 		return trouble_set(t, "no command; try fencepost --help");
-	return read_texts(o, &texts, t);
+	return read_texts(o, t);
+}
+
+static void options_release(struct options *o)
+{
+	const char *texts[] = { o->config, o->output, o->index, o->checks, o->metrics, o->overrides.kafka_file, o->overrides.redis_url,
+				o->texts.format, o->texts.since, o->texts.memory, o->texts.timeout, o->texts.wait, o->texts.deadline };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		free((void *)texts[i]);
+	for (char **p = o->texts.properties; p && *p; p++)
+		free(*p);
+	free(o->texts.properties);
+	poptFreeContext(o->popt);
+	free(o->rows);
 }
 
 /* --- commands --------------------------------------------------------------------------------------------------------- */
@@ -282,6 +309,17 @@ struct session {
 static const char *index_path(const struct session *s)
 {
 	return s->o->index ? s->o->index : s->config->index;
+}
+
+static void show_nothing(void *context, const struct check_text *check)
+{
+	(void)context, (void)check;
+}
+
+/* A mistake in --checks must not show after hours of replay. */
+static int need_checks(const struct session *s, struct trouble *t)
+{
+	return s->o->checks ? analyzer_checks(s->o->checks, show_nothing, NULL, t) : 0;
 }
 
 /* Reads the config where the index has to be found through it. */
@@ -427,7 +465,7 @@ static int say_stopped(struct session *s)
 {
 	struct trouble t = { 0 };
 
-	if (s->run.id && reports_looked(&s->run, s->index.db, stdout, &t) < 0)
+	if (s->run.id && reports_looked(&s->run, s->index.db, s->o->json, stdout, &t) < 0)
 		note(s->console, t.text);
 	if (atomic_load(&stop) == SIGALRM)
 		note(s->console, "the deadline has passed; what was indexed is kept, and the next run resumes there; no report was written");
@@ -448,7 +486,7 @@ static int run_stages(struct session *s, struct trouble *t)
 	if (done == 0)
 		return say_stopped(s);
 	if (strcmp(s->o->command, "audit") != 0)
-		return reports_looked(&s->run, s->index.db, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
+		return reports_looked(&s->run, s->index.db, s->o->json, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
 	if (check(s, t) < 0)
 		return run_stopped(&s->run) ? say_stopped(s) : fail(s->console, EXIT_TROUBLE, t);
 	done = publish(s, true, t);
@@ -461,7 +499,7 @@ static int command_run(struct session *s)
 	struct trouble t = { 0 };
 	int status;
 
-	if (need_config(s, true, &t) < 0)
+	if (need_config(s, true, &t) < 0 || need_checks(s, &t) < 0)
 		return write_metrics(s, fail(s->console, EXIT_CONFIG, &t));
 	status = open_index(s, true, &t);
 	if (status == EXIT_CLEAN)
@@ -496,7 +534,7 @@ static int again(struct session *s)
 	struct trouble t = { 0 };
 	int status;
 
-	if (need_config(s, false, &t) < 0)
+	if (need_config(s, false, &t) < 0 || need_checks(s, &t) < 0)
 		return fail(s->console, EXIT_CONFIG, &t);
 	status = open_index(s, true, &t);
 	if (status != EXIT_CLEAN)
@@ -513,22 +551,57 @@ static int command_again(struct session *s)
 	return write_metrics(s, again(s));
 }
 
+struct checks_shown {
+	const struct options *o;
+	int count;
+	bool unfit;                 /* a text that JSON cannot hold */
+};
+
+static bool show_check_json(const struct check_text *check)
+{
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "check", check->name, "severity", check->severity, "title",
+				check->title, "claim", check->claim, "unverifiable", check->unverifiable, "remedy", check->remedy,
+				"sql", check->sql);
+
+	if (!row)
+		return false;
+	json_dumpf(row, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	putchar('\n');
+	json_decref(row);
+	return true;
+}
+
 static void show_check(void *context, const struct check_text *check)
 {
-	const struct options *o = context;
+	struct checks_shown *shown = context;
+	const struct options *o = shown->o;
 
-	if (o->argument_count == 0)
+	if (o->argument_count > 0 && strcmp(o->arguments[0], check->name) != 0)
+		return;
+	shown->count++;
+	if (o->json)
+		shown->unfit = !show_check_json(check) || shown->unfit;
+	else if (o->argument_count == 0)
 		printf("%-24s %-8s %s\n", check->name, check->severity, check->title);
-	else if (strcmp(o->arguments[0], check->name) == 0)
+	else
 		printf("%s (%s): %s\n\nclaim: %s\n\nunverifiable: %s\n\nremedy: %s\n\n%s", check->name, check->severity, check->title,
 		       check->claim, check->unverifiable, check->remedy, check->sql);
 }
 
 static int command_checks(struct session *s)
 {
+	struct checks_shown shown = { .o = s->o };
 	struct trouble t = { 0 };
 
-	return analyzer_checks(s->o->checks, show_check, s->o, &t) < 0 ? fail(s->console, EXIT_CONFIG, &t) : EXIT_CLEAN;
+	if (analyzer_checks(s->o->checks, show_check, &shown, &t) < 0)
+		return fail(s->console, EXIT_CONFIG, &t);
+	if (shown.count > 0 && !shown.unfit)
+		return EXIT_CLEAN;
+	if (shown.unfit)
+		trouble_set(&t, "a check is not written in UTF-8, which JSON needs");
+	else
+		trouble_set(&t, "%s: no such check; fencepost checks lists them", s->o->arguments[0]);
+	return fail(s->console, EXIT_CONFIG, &t);
 }
 
 /* runs, sql: read-only, also while an audit runs */
@@ -640,28 +713,37 @@ static int count_faults(struct console *console, int status)
 }
 #endif
 
-int main(int argc, const char **argv)
+/* Options have been read, or t says why not. */
+static int run_program(struct console *console, struct options *o, bool readable, struct trouble *t)
 {
-	struct console console = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) };
-	struct options o;
-	struct session s = { .o = &o, .console = &console, .index = { .lock = -1 } };
-	struct trouble t = { 0 };
+	struct session s = { .o = o, .console = console, .index = { .lock = -1 } };
 	int status;
 
-	if (arm_faults(&t) < 0 || read_options(&o, argc, argv, &t) < 0)
-		return fail(&console, EXIT_CONFIG, &t);
-	if (o.version)
+	if (!readable)
+		return fail(console, EXIT_CONFIG, t);
+	if (o->version)
 		puts("fencepost " FENCEPOST_VERSION);
-	if (o.help || o.version)
-		return close_stdout(&console, EXIT_CLEAN);
-	console.quiet = o.quiet;
+	if (o->help || o->version)
+		return close_stdout(console, EXIT_CLEAN);
+	console->quiet = o->quiet;
 	s.run = (struct run){ .wall_us = wall_us, .tick_us = tick_us, .progress = progress, .note = note, .stop = &stop,
-			      .context = &console, .memory = (size_t)o.memory };
-	watch_signals(&o);
+			      .context = console, .memory = (size_t)o->memory };
+	watch_signals(o);
 	status = dispatch(&s);
 	index_close(&s.index);
 	config_free(s.config);
-	status = count_faults(&console, close_stdout(&console, status));
+	return count_faults(console, close_stdout(console, status));
+}
+
+int main(int argc, const char **argv)
+{
+	struct console console = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) };
+	struct trouble t = { 0 };
+	struct options o = { 0 };
+	bool readable = arm_faults(&t) == 0 && read_options(&o, argc, argv, &t) == 0;
+	int status = run_program(&console, &o, readable, &t);
+
 	end_progress_line(&console);
+	options_release(&o);
 	return status;
 }

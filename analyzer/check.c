@@ -132,6 +132,17 @@ static int load_outcomes(struct job *job, struct trouble *t)
 	return more;
 }
 
+/* A count; NULL, text and the like are mistakes of the check that would read as none. */
+static int count_of(sqlite3_stmt *row, int64_t *n, struct trouble *t)
+{
+	int at = column_of(row, "n");
+
+	*n = sqlite3_column_int64(row, at);
+	if (sqlite3_column_type(row, at) != SQLITE_INTEGER || *n < 0)
+		return trouble_set(t, "gives an n that is no count");
+	return 0;
+}
+
 /* The outcome of the row's pipeline, or NULL with words. */
 static struct outcome *outcome_of(const struct job *job, sqlite3_stmt *row, struct trouble *t)
 {
@@ -166,9 +177,9 @@ static int read_subject(struct job *job, sqlite3_stmt *row, struct trouble *t)
 {
 	struct outcome *outcome = outcome_of(job, row, t);
 	const char *reason = (const char *)sqlite3_column_text(row, column_of(row, "reason"));
-	int64_t n = sqlite3_column_int64(row, column_of(row, "n"));
+	int64_t n;
 
-	if (!outcome)
+	if (!outcome || count_of(row, &n, t) < 0)
 		return -1;
 	outcome->applies = true;
 	if (!reason) {
@@ -287,10 +298,13 @@ static int read_totals(struct job *job, struct trouble *t)
 
 	while (rows && (more = db_step(rows, t)) > 0) {
 		struct outcome *outcome = outcome_of(job, rows, t);
+		int64_t n;
 
-		if (!outcome)
+		if (!outcome || count_of(rows, &n, t) < 0)
 			return -1;
-		outcome->found = sqlite3_column_int64(rows, column_of(rows, "n"));
+		if (n < outcome->found)
+			return trouble_set(t, "counts %lld findings, and gives more", (long long)n);
+		outcome->found = n;
 	}
 	return more;
 }

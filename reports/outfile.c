@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -114,6 +115,14 @@ static void set_up_zstd(struct outfile *out)
 /* The process id keeps two programs that write the same file apart; a file of that name is a dead one's. */
 static void create(struct outfile *out)
 {
+	struct stat there;
+
+	out->fd = -1;
+	/* A rename would put a file where a device or a pipe is. */
+	if (stat(out->path, &there) == 0 && !S_ISREG(there.st_mode)) {
+		fail(out, "create", "in the way, and not a file");
+		return;
+	}
 	out->temporary = xprintf("%s.tmp-%ld", out->path, (long)getpid());
 	out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (out->fd < 0 && errno == EEXIST && !unlink(out->temporary))

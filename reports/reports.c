@@ -165,6 +165,12 @@ static int print_text(sqlite3 *db, const json_t *summary, FILE *out, struct trou
 	return result;
 }
 
+static void print_json(const json_t *summary, FILE *out)
+{
+	json_dumpf(summary, out, SUMMARY_JSON);
+	fputc('\n', out);
+}
+
 int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t)
 {
 	json_t *summary = summary_build(db, run->id, t);
@@ -172,17 +178,15 @@ int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, stru
 
 	if (!summary)
 		return -1;
-	if (json) {
-		json_dumpf(summary, out, SUMMARY_JSON);
-		fputc('\n', out);
-	} else {
+	if (json)
+		print_json(summary, out);
+	else
 		result = print_text(db, summary, out, t);
-	}
 	json_decref(summary);
 	return result;
 }
 
-/* Trouble that the run itself told; that it has no checks is none. */
+/* Trouble that the run itself told; that it has no checks is none, that it has no pipeline is some. */
 static bool missed_something(const json_t *summary)
 {
 	const json_t *trouble;
@@ -193,10 +197,10 @@ static bool missed_something(const json_t *summary)
 		if (strcmp(json_text(trouble, "stage"), "run") != 0)
 			return true;
 	}
-	return false;
+	return json_array_size(json_object_get(summary, "pipelines")) == 0;
 }
 
-int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble *t)
+int reports_looked(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t)
 {
 	json_t *summary = summary_build(db, run->id, t);
 	bool missed;
@@ -204,7 +208,10 @@ int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble
 	if (!summary)
 		return -1;
 	missed = missed_something(summary);
-	text_print_looked(summary, out);
+	if (json)
+		print_json(summary, out);
+	else
+		text_print_looked(summary, out);
 	json_decref(summary);
 	return !missed;
 }

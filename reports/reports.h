@@ -37,10 +37,11 @@ int reports_status(const struct run *run, sqlite3 *db, struct report_result *res
 int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t);
 
 /*
- * What a run that ends before its checks has looked at, a block a pipeline, to out: 1 where nothing was missed, 0 where
- * something was (it is in the text), or -1. Write errors of out are the caller's to check.
+ * What a run that ends before its checks has looked at, a block a pipeline or as json its summary, to out: 1 where
+ * nothing was missed, 0 where something was (it is in the text) or there is no pipeline, or -1. Write errors of out are
+ * the caller's to check.
  */
-int reports_looked(const struct run *run, sqlite3 *db, FILE *out, struct trouble *t);
+int reports_looked(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t);
 
 /*
  * metrics.prom alone, to a file (temp name, rename). run->id may be a run that did not finish. failed: something after

@@ -184,6 +184,14 @@ static bool has_all_lost(const struct block *b)
 	return true;
 }
 
+/* Producers choose record times: some are no time at all, and are shown as the last or first one there is. */
+static void print_record_time(const json_t *summary, int64_t ms, FILE *out)
+{
+	const int64_t most = INT64_MAX / 1000;
+
+	text_print_time(summary, (ms > most ? most : ms < -most ? -most : ms) * 1000, out);
+}
+
 /* "2,031 records  p3 [88120,88671)  p7 [41233,42010)  02:58:41Z to 02:58:44Z" */
 static void print_lost(const struct block *b, const json_t *rows)
 {
@@ -202,9 +210,9 @@ static void print_lost(const struct block *b, const json_t *rows)
 			words_count((int64_t)count - SHOWN, "more partition", "more partitions", number));
 	if (lost.first_ms != UNKNOWN && lost.last_ms != UNKNOWN) {
 		fputs("  ", b->out);
-		text_print_time(b->summary, lost.first_ms * 1000, b->out);
+		print_record_time(b->summary, lost.first_ms, b->out);
 		fputs(" to ", b->out);
-		text_print_time(b->summary, lost.last_ms * 1000, b->out);
+		print_record_time(b->summary, lost.last_ms, b->out);
 	}
 	fputc('\n', b->out);
 }

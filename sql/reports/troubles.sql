@@ -5,8 +5,8 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 	SELECT 1, trouble_id, stage, pipeline, topic, partition, text
 	FROM told
 	UNION ALL
-	SELECT 2, 0, 'run', NULL, NULL, NULL, CASE reached
-		WHEN 'sampled' THEN 'the checks were not run'
+	SELECT 2, 0, 'run', NULL, NULL, NULL, CASE
+		WHEN reached = 'sampled' OR (command, reached) = ('replay', 'replayed') THEN 'the checks were not run'
 		ELSE 'the run ended before its sources had been looked at'
 	END
 	FROM run

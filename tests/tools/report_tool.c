@@ -41,7 +41,7 @@ static int report(const struct run *run, sqlite3 *db, char **args, struct troubl
 		return 0;
 	}
 	if (strcmp(command, "looked") == 0)
-		return reports_looked(run, db, stdout, t);
+		return reports_looked(run, db, false, stdout, t);
 	if (strcmp(command, "metrics") == 0)
 		return reports_metrics(run, db, false, args[2], t);
 	if (strcmp(command, "failed") == 0)
