@@ -5,6 +5,7 @@
 #   make check         install what is missing, build, run every test
 #   make unit e2e fuzz bench check-headers tidy install
 #
+#   FAULTS=1 make                       a program that can be made to fail (sql/faultpoint.h)
 #   SAN=address,undefined make unit     its own build directory
 #   CC=clang make unit                  likewise
 #   WERROR=1                            warnings are errors (always so in make check)
@@ -123,7 +124,9 @@ fuzz: $(FUZZ_BIN)
 	@status=0; for t in $(FUZZ_BIN); do $$t || { echo "FAILED: $$t"; status=1; }; done; exit $$status
 
 PYTEST := .venv/bin/python -m pytest
+# Those of test_faultpoints.py need the program that can be made to fail.
 e2e: all pipeline tools
+	@$(MAKE) --no-print-directory FAULTS=1 SAN= BUILD=build-faults all tools
 	BUILD=$(BUILD) $(PYTEST) tests/e2e $(PYTEST_ARGS)
 
 check-headers: $(GEN)/sql_data.h
