@@ -15,12 +15,12 @@ struct anchor {
 	struct topic_part *part;
 	struct divergences *found;
 	enum phase phase;
-	int64_t low;             /* nothing below can be compared */
-	int64_t high;            /* walking: windows end here; bisecting: nothing at or above matters */
-	int64_t width;           /* of the next window */
+	int64_t low;   /* nothing below can be compared */
+	int64_t high;  /* walking: windows end here; bisecting: nothing at or above matters */
+	int64_t width; /* of the next window */
 	int anchors;
-	int64_t differs;         /* lowest offset where a different record was seen; UNKNOWN */
-	char *evidence;          /* of it */
+	int64_t differs; /* lowest offset where a different record was seen; UNKNOWN */
+	char *evidence;  /* of it */
 };
 
 /* One look at all partitions that are still open. */
@@ -44,10 +44,11 @@ static void add(struct divergences *found, struct divergence divergence)
 	found->items[found->count++] = divergence;
 }
 
-/* --- comparing --------------------------------------------------------------------------------------------------------- */
+/* --- comparing --------------------------------------------------------------------------------------------------- */
 
 /* The first committed record that the index has in [start, end): 1, 0 none, -1. Borrowed from the scan. */
-static int indexed(struct chunk_scan *scan, const struct anchor *a, int64_t start, int64_t end, struct record *out, struct trouble *t)
+static int indexed(struct chunk_scan *scan, const struct anchor *a, int64_t start, int64_t end, struct record *out,
+		   struct trouble *t)
 {
 	struct chunk_place place = { a->topic->incarnation_id, a->part->partition, CHUNK_COMMITTED };
 	struct chunk_part part;
@@ -78,7 +79,10 @@ static bool alike(const struct record *a, const struct record *b)
 	       (a->key_size <= 0 || memcmp(a->key, b->key, (size_t)a->key_size) == 0);
 }
 
-/* Compares what a probe found with the index: 1 alike, 0 different (then it becomes the lowest different record), -1. */
+/*
+ * Compares what a probe found with the index: 1 alike, 0 different (then it becomes the lowest different record),
+ * -1.
+ */
 static int compare(struct chunk_scan *scan, struct anchor *a, const struct record *read, struct trouble *t)
 {
 	struct record ours;
@@ -94,7 +98,7 @@ static int compare(struct chunk_scan *scan, struct anchor *a, const struct recor
 	return 0;
 }
 
-/* --- the state machine --------------------------------------------------------------------------------------------------- */
+/* --- the state machine ------------------------------------------------------------------------------------------- */
 
 static bool fell(const struct topic_part *part)
 {
@@ -173,7 +177,7 @@ static void digest(struct chunk_scan *scan, struct anchor *a, struct probe *prob
 	}
 }
 
-/* --- rounds ---------------------------------------------------------------------------------------------------------------- */
+/* --- rounds ------------------------------------------------------------------------------------------------------ */
 
 static size_t gather(struct round *round, struct anchor *anchors, size_t count, enum isolation isolation)
 {
@@ -187,11 +191,13 @@ static size_t gather(struct round *round, struct anchor *anchors, size_t count, 
 	return round->count;
 }
 
-static void run_rounds(struct source *source, sqlite3 *db, struct anchor *anchors, size_t count, enum isolation isolation)
+static void run_rounds(struct source *source, sqlite3 *db, struct anchor *anchors, size_t count,
+		       enum isolation isolation)
 {
 	unsigned columns = CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_VALUE_SIZE | CHUNK_VALUE_HASH | CHUNK_FLAGS;
 	struct chunk_scan *scan = chunk_scan_new(db, columns);
-	struct round round = { .anchors = xarray(count, sizeof(struct anchor *)), .probes = xarray(count, sizeof(struct probe)) };
+	struct round round = { .anchors = xarray(count, sizeof(struct anchor *)),
+			       .probes = xarray(count, sizeof(struct probe)) };
 
 	while (gather(&round, anchors, count, isolation) > 0) {
 		struct trouble trouble = { 0 };
@@ -211,7 +217,9 @@ static void run_rounds(struct source *source, sqlite3 *db, struct anchor *anchor
 /* What the part's walk has shown. */
 static void conclude(sqlite3 *db, struct anchor *a)
 {
-	struct divergence divergence = { .partition = a->part->partition, .differs = true, .offset = a->differs, .evidence = a->evidence };
+	struct divergence divergence = {
+		.partition = a->part->partition, .differs = true, .offset = a->differs, .evidence = a->evidence
+	};
 
 	if (a->part->trouble.text[0]) {
 		free(a->evidence);
@@ -239,7 +247,8 @@ static bool comparable(struct topic_part *part)
 		part->verified = true;
 		return false;
 	}
-	return !part->trouble.text[0] && part->log_start != UNKNOWN && part->end != UNKNOWN && part->high_watermark != UNKNOWN;
+	return !part->trouble.text[0] && part->log_start != UNKNOWN && part->end != UNKNOWN &&
+	       part->high_watermark != UNKNOWN;
 }
 
 void anchor_check(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,

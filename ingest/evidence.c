@@ -43,9 +43,12 @@ static json_t *record_json(const struct record *record)
 	snprintf(hash, sizeof(hash), "%016" PRIx64, record->value_hash);
 	json_object_set_new(object, "offset", json_integer(record->offset));
 	json_object_set_new(object, "timestamp_ms", json_integer(record->timestamp_ms));
-	json_object_set_new(object, "key", record->key_size < 0 ? json_null() : text_or_null(record->key, (size_t)record->key_size));
-	json_object_set_new(object, "key_hex", record->key_size < 0 ? json_null() : hex(record->key, (size_t)record->key_size));
-	json_object_set_new(object, "value_size", record->value_size < 0 ? json_null() : json_integer(record->value_size));
+	json_object_set_new(object, "key",
+			    record->key_size < 0 ? json_null() : text_or_null(record->key, (size_t)record->key_size));
+	json_object_set_new(object, "key_hex",
+			    record->key_size < 0 ? json_null() : hex(record->key, (size_t)record->key_size));
+	json_object_set_new(object, "value_size",
+			    record->value_size < 0 ? json_null() : json_integer(record->value_size));
 	json_object_set_new(object, "value_hash", record->value_size < 0 ? json_null() : json_string(hash));
 	return object;
 }

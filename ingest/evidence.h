@@ -1,9 +1,9 @@
 /*
  * evidence: what shows that a history was rewritten, as JSON text from malloc.
  *
- *     {"indexed": RECORD or null, "read": RECORD}                             a different record
- *     {"indexed_end": 120, "end": 80, "indexed": RECORD or null}              the end fell; the first indexed record that is lost
- *     RECORD: {"offset", "timestamp_ms", "key" (text, or null where it is no UTF-8), "key_hex", "value_size", "value_hash"}
+ *     {"indexed": RECORD or null, "read": RECORD}                   a different record
+ *     {"indexed_end": 120, "end": 80, "indexed": RECORD or null}    the end fell; the first indexed record that is lost
+ *     RECORD: {"offset", "timestamp_ms", "key" (text; null: no UTF-8), "key_hex", "value_size", "value_hash"}
  *
  * value_size is null for a tombstone, key_hex for a null key; value_hash is XXH3-64 in hexadecimal.
  */

@@ -68,7 +68,10 @@ static void drop_unreachable(struct gap_work *work, const struct ranges *holes)
 	}
 }
 
-/* Windows within the budget stay; the rest is remembered as unknown. Holes of those are never asked for, so they may stay in the list. */
+/*
+ * Windows within the budget stay; the rest is remembered as unknown. Holes of those are never asked for, so they
+ * may stay in the list.
+ */
 static void keep_within(struct gap_work *work, const struct ranges *windows, int64_t *budget)
 {
 	for (size_t i = 0; i < windows->count; i++) {

@@ -15,20 +15,20 @@
 #include "sql_data.h"
 
 enum {
-	GAP_MEMORY = 64 << 20,    /* of all builders together */
-	GAP_PROGRESS = 65536,     /* records between reports */
-	GAP_HOLES_LEAST = 1024,   /* a partition's share */
+	GAP_MEMORY = 64 << 20,  /* of all builders together */
+	GAP_PROGRESS = 65536,   /* records between reports */
+	GAP_HOLES_LEAST = 1024, /* a partition's share */
 };
 
 /* One partition in a pass. The thread that reads its windows alone touches it. */
 struct gap_part {
 	struct gap_work work;
-	size_t at;                        /* the hole at or above the newest record */
+	size_t at; /* the hole at or above the newest record */
 	struct chunk_builder *builder;
-	size_t windows_at;                /* of the pass's windows */
-	int64_t seen;                     /* records below were compared with the holes; UNKNOWN: none yet */
-	int64_t refused;                  /* a record that the builder would not take; INT64_MAX: none */
-	int64_t read;                     /* records not yet reported */
+	size_t windows_at; /* of the pass's windows */
+	int64_t seen;      /* records below were compared with the holes; UNKNOWN: none yet */
+	int64_t refused;   /* a record that the builder would not take; INT64_MAX: none */
+	int64_t read;      /* records not yet reported */
 };
 
 struct gap_pass {
@@ -39,9 +39,9 @@ struct gap_pass {
 	struct reread_window *windows;
 	size_t window_count;
 	size_t part_memory;
-	int64_t total;                    /* offsets in windows */
+	int64_t total; /* offsets in windows */
 	atomic_llong done;
-	pthread_mutex_t lock;             /* of the encoder: aborted records are few */
+	pthread_mutex_t lock; /* of the encoder: aborted records are few */
 	struct chunk_encoder *encoder;
 };
 
@@ -49,13 +49,13 @@ struct gap_pass {
 struct gap_job {
 	int64_t incarnation_id, run_id;
 	int32_t partition;
-	struct chunk_span span;           /* records 0: no chunk */
+	struct chunk_span span; /* records 0: no chunk */
 	struct chunk_blob blob;
 	struct ranges unknown;
 	int64_t position;
 };
 
-/* --- jobs ----------------------------------------------------------------------------------------------------------------- */
+/* --- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void job_done(void *opaque)
 {
@@ -118,7 +118,10 @@ static int apply(struct writer *writer, void *opaque, struct trouble *t)
 	return result;
 }
 
-/* Holes below position were looked at. unknown (may be NULL) moves into the job. A writer that failed speaks in writer_stop. */
+/*
+ * Holes below position were looked at. unknown (may be NULL) moves into the job. A writer that failed speaks in
+ * writer_stop.
+ */
 static void push(struct gap_pass *pass, struct gap_part *part, int64_t position, struct ranges *unknown)
 {
 	struct gap_job *job = xalloc(sizeof(*job));
@@ -141,7 +144,7 @@ static void push(struct gap_pass *pass, struct gap_part *part, int64_t position,
 	(void)writer_push(pass->writer, apply, job_done, job, sizeof(*job) + job->blob.size);
 }
 
-/* --- records -------------------------------------------------------------------------------------------------------------- */
+/* --- records ----------------------------------------------------------------------------------------------------- */
 
 static bool in_hole(struct gap_part *part, int64_t offset)
 {
@@ -163,7 +166,8 @@ static void report(struct gap_pass *pass, struct gap_part *part)
 /* A record that only a read_uncommitted reader sees. */
 static void add_aborted(struct gap_pass *pass, struct gap_part *part, const struct record *record)
 {
-	unsigned columns = CHUNK_ALWAYS | (part->work.topic->numbers ? CHUNK_NUMBER : 0) | (part->work.topic->dlq_header ? CHUNK_SOURCE : 0);
+	unsigned columns = CHUNK_ALWAYS | (part->work.topic->numbers ? CHUNK_NUMBER : 0) |
+			   (part->work.topic->dlq_header ? CHUNK_SOURCE : 0);
 
 	if (!part->builder)
 		part->builder = chunk_builder_new(columns);
@@ -192,12 +196,12 @@ static void take(void *context, const struct reread_window *window, const struct
 		report(pass, part);
 }
 
-/* --- passes --------------------------------------------------------------------------------------------------------------- */
+/* --- passes ------------------------------------------------------------------------------------------------------ */
 
 static bool wants_look(const struct topic_history *topic, const struct topic_part *part)
 {
-	return topic->incarnation_id && topic->isolation == ISOLATION_READ_COMMITTED && part->verified && part->next != UNKNOWN &&
-	       part->gap < part->next && part->log_start != UNKNOWN && !part->trouble.text[0];
+	return topic->incarnation_id && topic->isolation == ISOLATION_READ_COMMITTED && part->verified &&
+	       part->next != UNKNOWN && part->gap < part->next && part->log_start != UNKNOWN && !part->trouble.text[0];
 }
 
 static int compacted(sqlite3 *db, int64_t incarnation_id, bool *answer, struct trouble *t)
@@ -225,15 +229,17 @@ static size_t count_wanted(const struct topic_history *topics, size_t count)
 }
 
 /* Finds the holes of one topic's parts. A damaged chunk is the part's trouble. */
-static void walk_topic(sqlite3 *db, struct gap_pass *pass, struct topic_history *topic, const struct gap_limits *limits, size_t share,
-		       int64_t *budget)
+static void walk_topic(sqlite3 *db, struct gap_pass *pass, struct topic_history *topic, const struct gap_limits *limits,
+		       size_t share, int64_t *budget)
 {
 	for (int32_t j = 0; j < topic->partitions; j++) {
 		struct gap_part *part = &pass->parts[pass->count];
 
 		if (!wants_look(topic, &topic->parts[j]))
 			continue;
-		*part = (struct gap_part){ .work = { .topic = topic, .part = &topic->parts[j] }, .seen = UNKNOWN, .refused = INT64_MAX };
+		*part = (struct gap_part){ .work = { .topic = topic, .part = &topic->parts[j] },
+					   .seen = UNKNOWN,
+					   .refused = INT64_MAX };
 		if (gap_walk_part(db, &part->work, share, limits->merge, budget, &topic->parts[j].trouble) < 0)
 			gap_work_release(&part->work);
 		else
@@ -316,7 +322,8 @@ static int read_windows(struct gap_pass *pass, struct source *source, sqlite3 *d
 	pass->encoder = chunk_encoder_new(HISTORY_LEVEL);
 	pass->part_memory = (size_t)GAP_MEMORY / (pass->count ? pass->count : 1);
 	pass->writer = writer_start(pass->run, db);
-	if (pass->window_count > 0 && source->ops->reread(source, pass->windows, pass->window_count, take, pass, &trouble) < 0)
+	if (pass->window_count > 0 &&
+	    source->ops->reread(source, pass->windows, pass->window_count, take, pass, &trouble) < 0)
 		for (size_t i = 0; i < pass->window_count; i++)
 			pass->windows[i].trouble = trouble;
 	for (size_t i = 0; i < pass->count; i++)
@@ -325,8 +332,8 @@ static int read_windows(struct gap_pass *pass, struct source *source, sqlite3 *d
 }
 
 /* One pass. 1: there were holes, or parts to walk on; 0: nothing was left; -1: the index. */
-static int pass_over(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
-		     const struct gap_limits *limits, int64_t *budgets, struct trouble *t)
+static int pass_over(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics,
+		     size_t count, const struct gap_limits *limits, int64_t *budgets, struct trouble *t)
 {
 	size_t wanted = count_wanted(topics, count);
 	struct gap_pass pass = { .run = run, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -352,7 +359,8 @@ static int pass_uncommitted(sqlite3 *db, struct topic_history *topics, size_t co
 			struct topic_part *part = &topics[i].parts[j];
 			const int64_t values[] = { topics[i].incarnation_id, part->partition, part->next };
 
-			if (topics[i].isolation != ISOLATION_READ_UNCOMMITTED || part->next == UNKNOWN || part->gap == part->next)
+			if (topics[i].isolation != ISOLATION_READ_UNCOMMITTED || part->next == UNKNOWN ||
+			    part->gap == part->next)
 				continue;
 			if (statement_ints(db, sql_queries_partition_gap, values, 3, t) < 0)
 				return -1;

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL /* short values: a call would cost as much as the hash */
 #include <xxhash.h>
 
 #include "sql/chunk.h"
@@ -14,15 +16,15 @@
 #include "sql_data.h"
 
 enum {
-	MEASURE_RECORDS = 256,       /* a builder's memory is measured anew after so many records */
-	MEASURE_BYTES = 65536,       /* or so many bytes of keys */
+	MEASURE_RECORDS = 256, /* a builder's memory is measured anew after so many records */
+	MEASURE_BYTES = 65536, /* or so many bytes of keys */
 	PROGRESS_RECORDS = 65536,
 };
 
 /* One part's builder. Its thread alone touches it. */
 struct history_part {
 	struct chunk_builder *builder;
-	size_t bytes;                /* the builder's memory, as measured last */
+	size_t bytes; /* the builder's memory, as measured last */
 	size_t unmeasured, records_unmeasured;
 	int64_t records;
 };
@@ -32,10 +34,10 @@ struct history_job {
 	struct history *history;
 	struct history_job *next_free;
 	const struct replay_part *part;
-	struct chunk_span span;      /* records 0: no chunk */
+	struct chunk_span span; /* records 0: no chunk */
 	struct chunk_blob blob;
-	int64_t position;            /* everything below was read */
-	int64_t trimmed_from;        /* UNKNOWN: no hole */
+	int64_t position;     /* everything below was read */
+	int64_t trimmed_from; /* UNKNOWN: no hole */
 };
 
 struct history {
@@ -46,20 +48,20 @@ struct history {
 	size_t count;
 	int64_t total;
 	atomic_llong done;
-	atomic_int threads;          /* that ever came */
-	pthread_mutex_t lock;        /* of the free jobs: their blobs are used again */
+	atomic_int threads;   /* that ever came */
+	pthread_mutex_t lock; /* of the free jobs: their blobs are used again */
 	struct history_job *free_jobs;
 };
 
 struct history_thread {
 	struct history *history;
 	struct chunk_encoder *encoder;
-	size_t *owned, owned_count;  /* parts with a builder */
-	size_t bytes;                /* of their builders */
-	int64_t unreported;          /* records not yet in done */
+	size_t *owned, owned_count; /* parts with a builder */
+	size_t bytes;               /* of their builders */
+	int64_t unreported;         /* records not yet in done */
 };
 
-/* --- jobs ----------------------------------------------------------------------------------------------------------- */
+/* --- jobs -------------------------------------------------------------------------------------------------------- */
 
 static struct history_job *job_new(struct history *history, size_t part)
 {
@@ -149,7 +151,7 @@ static int push(struct history *history, struct history_job *job)
 	return writer_push(history->writer, apply, job_done, job, sizeof(*job) + job->blob.size);
 }
 
-/* --- the sink --------------------------------------------------------------------------------------------------------- */
+/* --- the sink ---------------------------------------------------------------------------------------------------- */
 
 struct history *history_new(const struct run *run, struct writer *writer, const struct replay_part *parts, size_t count)
 {
@@ -290,15 +292,32 @@ static struct history_part *owned_part(struct history_thread *thread, size_t par
 	return state;
 }
 
+static inline void record_fill(const struct raw_record *raw, bool numbers, struct record *out)
+{
+	*out = (struct record){
+		.offset = raw->offset,
+		.timestamp_ms = raw->timestamp_ms,
+		.key = raw->key,
+		.key_size = raw->key_size,
+		.value_size = raw->value_size,
+	};
+	if (raw->value_size >= 0)
+		out->value_hash = XXH3_64bits(raw->value, (size_t)raw->value_size);
+	if (numbers && raw->value_size > 0)
+		out->has_number = history_number(raw->value, raw->value_size, &out->number);
+	if (raw->header)
+		history_source(raw->header, raw->header_size, out);
+}
+
 int history_add(struct history_thread *thread, size_t part, const struct raw_record *raw, struct trouble *t)
 {
 	struct history_part *state = owned_part(thread, part);
 	struct record record;
 
-	history_record(raw, thread->history->parts[part].numbers, &record);
+	record_fill(raw, thread->history->parts[part].numbers, &record);
 	if (chunk_builder_add(state->builder, &record, t) < 0)
-		return trouble_wrap(t, "%s/%d: offset %lld", thread->history->parts[part].topic, thread->history->parts[part].partition,
-				    (long long)raw->offset);
+		return trouble_wrap(t, "%s/%d: offset %lld", thread->history->parts[part].topic,
+				    thread->history->parts[part].partition, (long long)raw->offset);
 	state->records++;
 	if (++thread->unreported >= PROGRESS_RECORDS)
 		report(thread);
@@ -336,7 +355,7 @@ int history_end(struct history_thread *thread, size_t part, int64_t position)
 	return result;
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------------ */
+/* --- records ----------------------------------------------------------------------------------------------------- */
 
 bool history_number(const void *bytes, int64_t size, int64_t *number)
 {
@@ -380,17 +399,5 @@ bool history_source(const void *header, size_t size, struct record *out)
 
 void history_record(const struct raw_record *raw, bool numbers, struct record *out)
 {
-	*out = (struct record){
-		.offset = raw->offset,
-		.timestamp_ms = raw->timestamp_ms,
-		.key = raw->key,
-		.key_size = raw->key_size,
-		.value_size = raw->value_size,
-	};
-	if (raw->value_size >= 0)
-		out->value_hash = XXH3_64bits(raw->value, (size_t)raw->value_size);
-	if (numbers && raw->value_size > 0)
-		out->has_number = history_number(raw->value, raw->value_size, &out->number);
-	if (raw->header)
-		history_source(raw->header, raw->header_size, out);
+	record_fill(raw, numbers, out);
 }

@@ -1,6 +1,6 @@
 /*
- * kafka_admin: what only the admin requests tell: configuration, groups, commits. A broker may not answer them, or the ACLs forbid them: then it is
- * not known, and said so. Only the commits are worth the run's whole time-out.
+ * kafka_admin: what only the admin requests tell: configuration, groups, commits. A broker may not answer them, or
+ * the ACLs forbid them: then it is not known, and said so. Only the commits are worth the run's whole time-out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,11 @@ static int64_t shorter(const struct kafka_source *source, int64_t ms)
 }
 
 /*
- * Waits for the answer to one request. NULL with t filled and, where it is asked for, the error; silence shows in the source. The caller destroys
- * the event.
+ * Waits for the answer to one request. NULL with t filled and, where it is asked for, the error; silence shows in
+ * the source. The caller destroys the event.
  */
-static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *queue, int64_t ms, rd_kafka_resp_err_t *err, struct trouble *t)
+static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *queue, int64_t ms,
+			       rd_kafka_resp_err_t *err, struct trouble *t)
 {
 	int64_t until = run_tick_us(client->source->run) + (ms + 500) * 1000;
 	rd_kafka_event_t *event = NULL;
@@ -30,7 +31,10 @@ static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *qu
 	while (!event && kafka_client_may_wait(client, until))
 		event = rd_kafka_queue_poll(queue, 100);
 	if (!event) {
-		trouble_set(t, "%s", run_stopped(client->source->run) ? "stopped" : kafka_client_words(client, RD_KAFKA_RESP_ERR__TIMED_OUT));
+		trouble_set(t, "%s",
+			    run_stopped(client->source->run)
+				    ? "stopped"
+				    : kafka_client_words(client, RD_KAFKA_RESP_ERR__TIMED_OUT));
 		return NULL;
 	}
 	if (rd_kafka_event_error(event)) {
@@ -55,7 +59,7 @@ static rd_kafka_AdminOptions_t *options_new(struct kafka_client *client, rd_kafk
 	return options;
 }
 
-/* --- configuration ------------------------------------------------------------------------------------------------ */
+/* --- configuration ----------------------------------------------------------------------------------------------- */
 
 static bool is_broker(struct kafka_client *client, int32_t id)
 {
@@ -71,8 +75,8 @@ static bool is_broker(struct kafka_client *client, int32_t id)
 }
 
 /*
- * Admin requests go to the controller, and librdkafka waits for one in vain where the metadata names none, or names what is no broker, as the mock
- * cluster does.
+ * Admin requests go to the controller, and librdkafka waits for one in vain where the metadata names none, or names
+ * what is no broker, as the mock cluster does.
  */
 static bool admin_answers(struct kafka_client *client, struct trouble *t)
 {
@@ -104,10 +108,13 @@ static rd_kafka_event_t *describe_configs(struct kafka_client *client, rd_kafka_
 	rd_kafka_DescribeConfigs(client->rk, &asked, 1, options, queue);
 	event = await(client, queue, ms, NULL, t);
 	if (event) {
-		answers = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
+		answers =
+			rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
 		*resource = count == 1 ? answers[0] : NULL;
 		if (FAULT(KAFKA_CONFIG) || count != 1 || rd_kafka_ConfigResource_error(*resource)) {
-			trouble_set(t, "%s", count != 1 ? "no answer" : rd_kafka_err2str(rd_kafka_ConfigResource_error(*resource)));
+			trouble_set(t, "%s",
+				    count != 1 ? "no answer"
+					       : rd_kafka_err2str(rd_kafka_ConfigResource_error(*resource)));
 			rd_kafka_event_destroy(event);
 			event = NULL;
 		}
@@ -186,7 +193,7 @@ int64_t kafka_transaction_max_ms(struct source *base)
 	return source->transaction_max_ms;
 }
 
-/* --- groups -------------------------------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------------------------------ */
 
 int kafka_group(struct source *base, const char *group, struct group_look *look, struct trouble *t)
 {
@@ -210,14 +217,19 @@ int kafka_group(struct source *base, const char *group, struct group_look *look,
 	event = await(client, queue, ms, NULL, &look->trouble);
 	look->at_us = run_now_us(source->run);
 	if (event) {
-		answers = rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event), &count);
+		answers = rd_kafka_DescribeConsumerGroups_result_groups(
+			rd_kafka_event_DescribeConsumerGroups_result(event), &count);
 		if (FAULT(KAFKA_GROUP)) {
-			trouble_set(&look->trouble, "%s", rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+			trouble_set(&look->trouble, "%s",
+				    rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
 		} else if (count != 1 || rd_kafka_ConsumerGroupDescription_error(answers[0])) {
 			trouble_set(&look->trouble, "%s",
-				    count != 1 ? "no answer" : rd_kafka_error_string(rd_kafka_ConsumerGroupDescription_error(answers[0])));
+				    count != 1 ? "no answer"
+					       : rd_kafka_error_string(
+							 rd_kafka_ConsumerGroupDescription_error(answers[0])));
 		} else {
-			look->state = xstrdup(rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(answers[0])));
+			look->state = xstrdup(rd_kafka_consumer_group_state_name(
+				rd_kafka_ConsumerGroupDescription_state(answers[0])));
 			look->members = (int64_t)rd_kafka_ConsumerGroupDescription_member_count(answers[0]);
 		}
 		rd_kafka_event_destroy(event);
@@ -235,26 +247,28 @@ void group_look_release(struct group_look *look)
 	*look = (struct group_look){ .members = UNKNOWN, .at_us = UNKNOWN };
 }
 
-static void take_commits(const rd_kafka_topic_partition_list_t *list, const char *group, int64_t now, struct offset_query *queries,
-			 size_t count)
+static void take_commits(const rd_kafka_topic_partition_list_t *list, const char *group, int64_t now,
+			 struct offset_query *queries, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const rd_kafka_topic_partition_t *answer =
-			rd_kafka_topic_partition_list_find((rd_kafka_topic_partition_list_t *)list, queries[i].topic, queries[i].partition);
+		const rd_kafka_topic_partition_t *answer = rd_kafka_topic_partition_list_find(
+			(rd_kafka_topic_partition_list_t *)list, queries[i].topic, queries[i].partition);
 
 		queries[i].at_us = now;
 		if (FAULT(KAFKA_COMMIT) || !answer)
-			trouble_set(&queries[i].trouble, "group %s: no answer for %s/%d", group, queries[i].topic, queries[i].partition);
+			trouble_set(&queries[i].trouble, "group %s: no answer for %s/%d", group, queries[i].topic,
+				    queries[i].partition);
 		else if (answer->err)
-			trouble_set(&queries[i].trouble, "group %s: %s/%d: %s", group, queries[i].topic, queries[i].partition,
-				    rd_kafka_err2str(answer->err));
+			trouble_set(&queries[i].trouble, "group %s: %s/%d: %s", group, queries[i].topic,
+				    queries[i].partition, rd_kafka_err2str(answer->err));
 		else if (answer->offset >= 0)
 			queries[i].offset = answer->offset;
 	}
 }
 
 /* One attempt. 1: answered; 0: worth another try, words in t; -1: hopeless. */
-static int ask_commits(struct kafka_client *client, const char *group, struct offset_query *queries, size_t count, struct trouble *t)
+static int ask_commits(struct kafka_client *client, const char *group, struct offset_query *queries, size_t count,
+		       struct trouble *t)
 {
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
 	rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
@@ -276,12 +290,14 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 	if (!event) {
 		result = kafka_err_passes(err) ? 0 : -1;
 	} else {
-		groups = rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
+		groups = rd_kafka_ListConsumerGroupOffsets_result_groups(
+			rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
 		error = n == 1 ? rd_kafka_group_result_error(groups[0]) : NULL;
 		if (FAULT(KAFKA_COMMITS)) {
 			result = trouble_set(t, "%s", rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
 		} else if (n == 1 && !error) {
-			take_commits(rd_kafka_group_result_partitions(groups[0]), group, run_now_us(client->source->run), queries, count);
+			take_commits(rd_kafka_group_result_partitions(groups[0]), group,
+				     run_now_us(client->source->run), queries, count);
 			result = 1;
 		} else {
 			trouble_set(t, "%s", error ? rd_kafka_error_string(error) : "no answer");
@@ -296,7 +312,10 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 	return result;
 }
 
-/* require_stable is off unless asked for: with a transactional commit pending, the materialised value comes at once; it is the lower, sound one. */
+/*
+ * require_stable is off unless asked for: with a transactional commit pending, the materialised value comes at
+ * once; it is the lower, sound one.
+ */
 int kafka_commits(struct source *base, const char *group, struct offset_query *queries, size_t count, struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);

@@ -40,19 +40,19 @@ static const char *const read_defaults[][2] = {
 	{ "socket.keepalive.enable", "true" },
 };
 
-/* On top, for questions: one batch a partition is enough. Beginning a partition puts an entry in the queue, so fewer messages would stop the fetching. */
+/*
+ * On top, for questions: one batch a partition is enough. Beginning a partition puts an entry in the queue, so
+ * fewer messages would stop the fetching.
+ */
 static const char *const look_defaults[][2] = {
 	{ "fetch.message.max.bytes", "16384" },
 	{ "queued.min.messages", "100000" },
 };
 
 static const char *const fixed[][2] = {
-	{ "enable.auto.commit", "false" },
-	{ "enable.auto.offset.store", "false" },
-	{ "auto.offset.reset", "error" },
-	{ "check.crcs", "true" },
-	{ "enable.partition.eof", "true" },
-	{ "allow.auto.create.topics", "false" },
+	{ "enable.auto.commit", "false" },  { "enable.auto.offset.store", "false" },
+	{ "auto.offset.reset", "error" },   { "check.crcs", "true" },
+	{ "enable.partition.eof", "true" }, { "allow.auto.create.topics", "false" },
 };
 
 enum { LOG_LINES = 5, LOG_PERIOD_US = 10000000, LOG_LEVEL_WARNING = 4 };
@@ -125,7 +125,8 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 	if (level > LOG_LEVEL_WARNING && !source->debug)
 		return;
 	if (run_stopped(source->run) || strcmp(facility, "CONFWARN") == 0 || strcmp(facility, "AUTOCREATE") == 0)
-		return; /* AUTOCREATE: a broker before 0.11, or the mock, may create topics that are asked for by name */
+		/* AUTOCREATE: a broker before 0.11, or the mock, may create topics that are asked for by name */
+		return;
 	pthread_mutex_lock(&source->log_lock);
 	if (source->log_second != period) {
 		source->log_second = period;
@@ -156,7 +157,8 @@ static void on_error(rd_kafka_t *rk, int err, const char *reason, void *opaque)
 	client->error[size] = '\0';
 }
 
-static int configure(struct kafka_client *client, rd_kafka_conf_t *conf, enum isolation isolation, enum kafka_use use, struct trouble *t)
+static int configure(struct kafka_client *client, rd_kafka_conf_t *conf, enum isolation isolation, enum kafka_use use,
+		     struct trouble *t)
 {
 	const struct properties *own = &client->source->properties;
 
@@ -177,8 +179,8 @@ static int configure(struct kafka_client *client, rd_kafka_conf_t *conf, enum is
 	return set(conf, "isolation.level", isolation_word(isolation), t);
 }
 
-struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use, const char *group,
-				      struct trouble *t)
+struct kafka_client *kafka_client_new(struct kafka_source *source, enum isolation isolation, enum kafka_use use,
+				      const char *group, struct trouble *t)
 {
 	struct kafka_client *client = xalloc(sizeof(*client));
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -205,7 +207,8 @@ void kafka_client_free(struct kafka_client *client)
 	if (!client)
 		return;
 	rd_kafka_queue_destroy(client->queue);
-	rd_kafka_destroy_flags(client->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); /* no group was joined, so none is left */
+	/* no group was joined, so none is left */
+	rd_kafka_destroy_flags(client->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 	free(client);
 }
 
@@ -232,8 +235,8 @@ struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolati
 
 const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_err_t err)
 {
-	bool vague = err == RD_KAFKA_RESP_ERR_NO_ERROR || err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TRANSPORT ||
-		     err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+	bool vague = err == RD_KAFKA_RESP_ERR_NO_ERROR || err == RD_KAFKA_RESP_ERR__TIMED_OUT ||
+		     err == RD_KAFKA_RESP_ERR__TRANSPORT || err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
 
 	if (vague && client->error[0])
 		return client->error;
@@ -264,10 +267,8 @@ bool kafka_err_passes(rd_kafka_resp_err_t err)
 	case RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR:
 	case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
 	case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
-	case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
-		return true;
-	default:
-		return false;
+	case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE: return true;
+	default: return false;
 	}
 }
 
@@ -277,7 +278,8 @@ bool kafka_client_may_wait(struct kafka_client *client, int64_t until)
 	return !client->denied && !run_stopped(client->source->run) && run_tick_us(client->source->run) < until;
 }
 
-int kafka_metadata(struct kafka_client *client, const char *topic, const struct rd_kafka_metadata **metadata, struct trouble *t)
+int kafka_metadata(struct kafka_client *client, const char *topic, const struct rd_kafka_metadata **metadata,
+		   struct trouble *t)
 {
 	int64_t until = run_tick_us(client->source->run) + client->source->timeout_ms * 1000;
 	rd_kafka_topic_t *rkt = topic ? rd_kafka_topic_new(client->rk, topic, NULL) : NULL;

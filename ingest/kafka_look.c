@@ -107,18 +107,15 @@ static void find_leaders(struct kafka_client *client, struct offset_query *queri
 static int64_t timestamp_of(enum offset_kind kind, const struct offset_query *query)
 {
 	switch (kind) {
-	case OFFSET_LOG_START:
-		return RD_KAFKA_OFFSET_BEGINNING;
-	case OFFSET_AT_TIME:
-		return query->time_ms;
-	default:
-		return RD_KAFKA_OFFSET_END;
+	case OFFSET_LOG_START: return RD_KAFKA_OFFSET_BEGINNING;
+	case OFFSET_AT_TIME: return query->time_ms;
+	default: return RD_KAFKA_OFFSET_END;
 	}
 }
 
 /* What the list says, into the queries that wait for it. A partition that may do better later goes on waiting. */
-static void take_answers(struct kafka_client *client, enum offset_kind kind, const rd_kafka_topic_partition_list_t *list,
-			 struct offset_query **asked)
+static void take_answers(struct kafka_client *client, enum offset_kind kind,
+			 const rd_kafka_topic_partition_list_t *list, struct offset_query **asked)
 {
 	int64_t now = run_now_us(client->source->run);
 
@@ -148,8 +145,10 @@ static bool ask_leader(struct kafka_client *client, enum offset_kind kind, struc
 	bool settled = true;
 
 	for (size_t i = 0; i < count; i++)
-		rd_kafka_topic_partition_list_add(list, asked[i]->topic, asked[i]->partition)->offset = timestamp_of(kind, asked[i]);
-	err = FAULT(KAFKA_OFFSETS) ? RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED : rd_kafka_offsets_for_times(client->rk, list, LEADER_MS);
+		rd_kafka_topic_partition_list_add(list, asked[i]->topic, asked[i]->partition)->offset =
+			timestamp_of(kind, asked[i]);
+	err = FAULT(KAFKA_OFFSETS) ? RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+				   : rd_kafka_offsets_for_times(client->rk, list, LEADER_MS);
 	if (err) {
 		for (size_t i = 0; i < count; i++)
 			trouble_set(&asked[i]->trouble, "%s/%d: %s", asked[i]->topic, asked[i]->partition,
@@ -165,7 +164,8 @@ static bool ask_leader(struct kafka_client *client, enum offset_kind kind, struc
 }
 
 /* One leader's share of the queries without an answer. */
-static size_t share_of(int32_t leader, const int32_t *leaders, struct offset_query *queries, size_t count, struct offset_query **asked)
+static size_t share_of(int32_t leader, const int32_t *leaders, struct offset_query *queries, size_t count,
+		       struct offset_query **asked)
 {
 	size_t n = 0;
 
@@ -220,7 +220,8 @@ static int ends_for_times(struct source *base, struct offset_query *queries, siz
 	return 0;
 }
 
-int kafka_offsets(struct source *base, enum offset_kind kind, struct offset_query *queries, size_t count, struct trouble *t)
+int kafka_offsets(struct source *base, enum offset_kind kind, struct offset_query *queries, size_t count,
+		  struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);
 	enum isolation isolation = kind == OFFSET_LAST_STABLE ? ISOLATION_READ_COMMITTED : ISOLATION_READ_UNCOMMITTED;
@@ -238,6 +239,7 @@ int kafka_offsets(struct source *base, enum offset_kind kind, struct offset_quer
 		rd_kafka_poll(client->rk, 100);
 	for (size_t i = 0; i < count; i++)
 		if (queries[i].offset == UNKNOWN && !queries[i].trouble.text[0])
-			trouble_set(&queries[i].trouble, "%s/%d: not asked: stopped", queries[i].topic, queries[i].partition);
+			trouble_set(&queries[i].trouble, "%s/%d: not asked: stopped", queries[i].topic,
+				    queries[i].partition);
 	return kind == OFFSET_AT_TIME ? ends_for_times(base, queries, count, t) : 0;
 }

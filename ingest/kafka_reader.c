@@ -9,9 +9,10 @@
 #include "sql/mem.h"
 
 enum {
-	SERVE_MS = 50,          /* the longest wait for records at a time */
-	CHECK_US = 250000,      /* how often stretches without progress are looked at */
-	FELL_US = 1000000,      /* an end that lies too low must do so for this long: a new leader may lag for a moment */
+	SERVE_MS = 50,     /* the longest wait for records at a time */
+	CHECK_US = 250000, /* how often stretches without progress are looked at */
+	/* an end that lies too low must do so for this long: a new leader may lag for a moment */
+	FELL_US = 1000000,
 	QUERY_MS = 1000,
 };
 
@@ -31,15 +32,15 @@ struct reader {
 	void *context, *thread;
 	struct reader_topic *topics;
 	size_t topic_count;
-	const struct reader_topic *last;  /* of the newest message */
-	struct stretch **stretches;       /* the ones being read; over ones are swept out */
+	const struct reader_topic *last; /* of the newest message */
+	struct stretch **stretches;      /* the ones being read; over ones are swept out */
 	size_t count;
-	bool ended;                       /* one of them is over, or must be looked at */
-	bool got;                         /* the last serve gave a record */
-	int64_t idle_us;                  /* time spent without any record: a slow writer is no silent broker */
+	bool ended;      /* one of them is over, or must be looked at */
+	bool got;        /* the last serve gave a record */
+	int64_t idle_us; /* time spent without any record: a slow writer is no silent broker */
 };
 
-/* --- the hot path --------------------------------------------------------------------------------------------------- */
+/* --- the hot path ------------------------------------------------------------------------------------------------ */
 
 static struct stretch *find_slow(struct reader *r, const rd_kafka_message_t *message)
 {
@@ -67,8 +68,8 @@ static void end_stretch(struct reader *r, struct stretch *s)
 
 static void fail(struct reader *r, struct stretch *s, const char *words)
 {
-	trouble_set(&s->trouble, "%s/%" PRId32 ": at %" PRId64 " of [%" PRId64 ",%" PRId64 "): %s", s->topic, s->partition, s->next,
-		    s->begin, s->end, words);
+	trouble_set(&s->trouble, "%s/%" PRId32 ": at %" PRId64 " of [%" PRId64 ",%" PRId64 "): %s", s->topic,
+		    s->partition, s->next, s->begin, s->end, words);
 	end_stretch(r, s);
 }
 
@@ -134,7 +135,7 @@ static void on_message(rd_kafka_message_t *message, void *opaque)
 	advance(r, s, message->offset + 1);
 }
 
-/* --- beginning and ending stretches ---------------------------------------------------------------------------------- */
+/* --- beginning and ending stretches ------------------------------------------------------------------------------ */
 
 static struct reader_topic *topic_of(struct reader *r, const char *name)
 {
@@ -237,13 +238,14 @@ static void sweep(struct reader *r)
 	}
 }
 
-/* --- stretches without progress --------------------------------------------------------------------------------------- */
+/* --- stretches without progress ---------------------------------------------------------------------------------- */
 
 static bool watermarks(struct reader *r, struct stretch *s, int64_t *low, int64_t *high)
 {
 	rd_kafka_resp_err_t err =
-		FAULT(KAFKA_WATERMARKS) ? RD_KAFKA_RESP_ERR__TRANSPORT
-					: rd_kafka_query_watermark_offsets(r->client->rk, s->topic, s->partition, low, high, QUERY_MS);
+		FAULT(KAFKA_WATERMARKS)
+			? RD_KAFKA_RESP_ERR__TRANSPORT
+			: rd_kafka_query_watermark_offsets(r->client->rk, s->topic, s->partition, low, high, QUERY_MS);
 
 	if (err)
 		s->error = err;
@@ -276,14 +278,18 @@ static void look_out_of_range(struct reader *r, struct stretch *s)
 		consume(r, s);
 }
 
-/* Nothing comes though the end is not reached: has the end fallen? Markers at the position are passed by rd_kafka_position alone. */
+/*
+ * Nothing comes though the end is not reached: has the end fallen? Markers at the position are passed by
+ * rd_kafka_position alone.
+ */
 static void look_for_end(struct reader *r, struct stretch *s)
 {
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
 	int64_t low, high, now = run_tick_us(r->run);
 
 	rd_kafka_topic_partition_list_add(list, s->topic, s->partition);
-	if (!FAULT(KAFKA_POSITION) && rd_kafka_position(r->client->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[0].offset > s->next)
+	if (!FAULT(KAFKA_POSITION) && rd_kafka_position(r->client->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+	    list->elems[0].offset > s->next)
 		advance(r, s, list->elems[0].offset);
 	rd_kafka_topic_partition_list_destroy(list);
 	if (s->over || s->next > s->seen_next || !watermarks(r, s, &low, &high))
@@ -325,7 +331,7 @@ static void check(struct reader *r)
 	}
 }
 
-/* --- threads ---------------------------------------------------------------------------------------------------------- */
+/* --- threads ----------------------------------------------------------------------------------------------------- */
 
 static void *read_all(void *argument)
 {
@@ -387,8 +393,8 @@ static void divide(struct reader *readers, size_t reader_count, struct stretch *
 	}
 }
 
-void kafka_read(struct kafka_source *source, struct kafka_client *const *clients, size_t client_count, struct stretch **stretches,
-		size_t count, const struct read_ops *ops, void *context)
+void kafka_read(struct kafka_source *source, struct kafka_client *const *clients, size_t client_count,
+		struct stretch **stretches, size_t count, const struct read_ops *ops, void *context)
 {
 	struct reader readers[KAFKA_HANDLES_MAX];
 	pthread_t threads[KAFKA_HANDLES_MAX];

@@ -1,8 +1,9 @@
 /*
- * kafka_reader: reads stretches of partitions to their ends, on one thread a client. What a replay, a second look at holes and a probe have in common.
+ * kafka_reader: reads stretches of partitions to their ends, on one thread a client. What a replay, a second look
+ * at holes and a probe have in common.
  *
- * A stretch ends where a record, an end-of-partition event or the client's position reaches its end: markers and aborted records give no record, so
- * the last offset is never waited for. Internal to the files kafka_*.c.
+ * A stretch ends where a record, an end-of-partition event or the client's position reaches its end: markers and
+ * aborted records give no record, so the last offset is never waited for. Internal to the files kafka_*.c.
  */
 #ifndef INGEST_KAFKA_READER_H
 #define INGEST_KAFKA_READER_H
@@ -15,14 +16,14 @@
 
 /* Records in [next, end) of one partition. */
 struct stretch {
-	const char *topic;       /* borrowed */
+	const char *topic; /* borrowed */
 	int32_t partition;
-	int64_t next, end;       /* next: all below was read; moves */
-	size_t index;            /* the caller's */
-	struct stretch *then;    /* of the same partition, to be read after this one; NULL */
-	bool covered;            /* out: next has reached end */
-	bool beyond;             /* out: the broker's end lies below end */
-	struct trouble trouble;  /* out: why neither */
+	int64_t next, end;      /* next: all below was read; moves */
+	size_t index;           /* the caller's */
+	struct stretch *then;   /* of the same partition, to be read after this one; NULL */
+	bool covered;           /* out: next has reached end */
+	bool beyond;            /* out: the broker's end lies below end */
+	struct trouble trouble; /* out: why neither */
 
 	/* The reader's own. */
 	int64_t begin, seen_next, idle_us, fell_us;
@@ -33,8 +34,8 @@ struct stretch {
 
 enum take {
 	TAKE_MORE,
-	TAKE_ENOUGH,             /* the stretch ends here, neither covered nor in trouble */
-	TAKE_FAILED,             /* the stretch ends here with the words in stretch->trouble */
+	TAKE_ENOUGH, /* the stretch ends here, neither covered nor in trouble */
+	TAKE_FAILED, /* the stretch ends here with the words in stretch->trouble */
 };
 
 struct read_ops {
@@ -50,7 +51,7 @@ struct read_ops {
 };
 
 /* Reads all stretches; those chained by `then` are given by their first. Returns when each is over. */
-void kafka_read(struct kafka_source *source, struct kafka_client *const *clients, size_t client_count, struct stretch **stretches,
-		size_t count, const struct read_ops *ops, void *context);
+void kafka_read(struct kafka_source *source, struct kafka_client *const *clients, size_t client_count,
+		struct stretch **stretches, size_t count, const struct read_ops *ops, void *context);
 
 #endif

@@ -1,4 +1,5 @@
 /* kafka_replay: what is read for the history: replays, second looks at holes, probes. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "sql/mem.h"
 
 /* The record of a message. Its bytes belong to the message. */
-static struct raw_record raw_of(const rd_kafka_message_t *message, const char *header)
+static inline struct raw_record raw_of(const rd_kafka_message_t *message, const char *header)
 {
 	struct raw_record raw = {
 		.offset = message->offset,
@@ -26,8 +27,8 @@ static struct raw_record raw_of(const rd_kafka_message_t *message, const char *h
 }
 
 /* The source's clients for bulk, at most one a stretch. 0 with t filled: none. */
-static size_t read_clients(struct kafka_source *source, enum isolation isolation, size_t stretches, struct kafka_client **clients,
-			   struct trouble *t)
+static size_t read_clients(struct kafka_source *source, enum isolation isolation, size_t stretches,
+			   struct kafka_client **clients, struct trouble *t)
 {
 	size_t count = 0;
 
@@ -44,7 +45,18 @@ static size_t read_clients(struct kafka_source *source, enum isolation isolation
 	return count;
 }
 
-/* --- replay ------------------------------------------------------------------------------------------------------------ */
+/* Queues and buffers of the bulk are large; nothing is read in bulk again for long. */
+static void release_clients(struct kafka_source *source)
+{
+	for (int i = 0; i < KAFKA_ISOLATIONS; i++)
+		for (int j = 0; j < KAFKA_HANDLES_MAX; j++) {
+			kafka_client_free(source->readers[i][j]);
+			source->readers[i][j] = NULL;
+		}
+	malloc_trim(0);
+}
+
+/* --- replay ------------------------------------------------------------------------------------------------------ */
 
 struct replay_context {
 	struct replay_part *parts;
@@ -76,7 +88,8 @@ static void replay_leave(void *context)
 static enum take writer_failed(struct stretch *stretch)
 {
 	if (!stretch->trouble.text[0])
-		trouble_set(&stretch->trouble, "%s/%d: the index cannot be written", stretch->topic, stretch->partition);
+		trouble_set(&stretch->trouble, "%s/%d: the index cannot be written", stretch->topic,
+			    stretch->partition);
 	return TAKE_FAILED;
 }
 
@@ -120,8 +133,8 @@ static const struct read_ops replay_ops = {
 	.over = replay_over,
 };
 
-static int replay_isolation(struct kafka_source *source, enum isolation isolation, struct replay_context *context, size_t count,
-			    struct trouble *t)
+static int replay_isolation(struct kafka_source *source, enum isolation isolation, struct replay_context *context,
+			    size_t count, struct trouble *t)
 {
 	struct stretch *stretches = xarray(count, sizeof(*stretches));
 	struct stretch **order = xarray(count, sizeof(struct stretch *));
@@ -135,7 +148,11 @@ static int replay_isolation(struct kafka_source *source, enum isolation isolatio
 		if (part->isolation != isolation)
 			continue;
 		stretches[n] = (struct stretch){
-			.topic = part->topic, .partition = part->partition, .next = part->next, .end = part->end, .index = i,
+			.topic = part->topic,
+			.partition = part->partition,
+			.next = part->next,
+			.end = part->end,
+			.index = i,
 		};
 		order[n] = &stretches[n];
 		n++;
@@ -145,6 +162,7 @@ static int replay_isolation(struct kafka_source *source, enum isolation isolatio
 		kafka_read(source, clients, client_count, order, n, &replay_ops, context);
 	else if (n > 0)
 		result = -1;
+	release_clients(source);
 	free(order);
 	free(stretches);
 	return result;
@@ -160,7 +178,7 @@ int kafka_replay(struct source *base, struct replay_part *parts, size_t count, s
 	return 0;
 }
 
-/* --- second looks ------------------------------------------------------------------------------------------------------- */
+/* --- second looks ------------------------------------------------------------------------------------------------ */
 
 struct reread_context {
 	struct reread_window *windows;
@@ -217,7 +235,11 @@ static size_t chain(struct reread_window *windows, size_t count, struct stretch 
 		const struct reread_window *w = &windows[i];
 
 		stretches[i] = (struct stretch){
-			.topic = w->topic, .partition = w->partition, .next = w->start, .end = w->end, .index = i,
+			.topic = w->topic,
+			.partition = w->partition,
+			.next = w->start,
+			.end = w->end,
+			.index = i,
 		};
 		if (i > 0 && w->partition == windows[i - 1].partition && strcmp(w->topic, windows[i - 1].topic) == 0)
 			stretches[i - 1].then = &stretches[i];
@@ -228,8 +250,8 @@ static size_t chain(struct reread_window *windows, size_t count, struct stretch 
 }
 
 int kafka_reread(struct source *base, struct reread_window *windows, size_t count,
-		 void (*take)(void *context, const struct reread_window *window, const struct record *record), void *opaque,
-		 struct trouble *t)
+		 void (*take)(void *context, const struct reread_window *window, const struct record *record),
+		 void *opaque, struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);
 	struct stretch *stretches = xarray(count, sizeof(*stretches));
@@ -241,12 +263,13 @@ int kafka_reread(struct source *base, struct reread_window *windows, size_t coun
 
 	if (client_count > 0)
 		kafka_read(source, clients, client_count, first, n, &reread_ops, &context);
+	release_clients(source);
 	free(first);
 	free(stretches);
 	return client_count > 0 || n == 0 ? 0 : -1;
 }
 
-/* --- probes --------------------------------------------------------------------------------------------------------------- */
+/* --- probes ------------------------------------------------------------------------------------------------------ */
 
 static enum take probe_take(void *opaque, struct stretch *stretch, const rd_kafka_message_t *message)
 {
@@ -288,7 +311,10 @@ int kafka_probe(struct source *base, enum isolation isolation, struct probe *pro
 		probes[i].key_copy = NULL;
 		probes[i].trouble.text[0] = '\0';
 		stretches[i] = (struct stretch){
-			.topic = probes[i].topic, .partition = probes[i].partition, .next = probes[i].offset, .end = probes[i].limit,
+			.topic = probes[i].topic,
+			.partition = probes[i].partition,
+			.next = probes[i].offset,
+			.end = probes[i].limit,
 			.index = i,
 		};
 		order[i] = &stretches[i];

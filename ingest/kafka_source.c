@@ -69,7 +69,8 @@ static int connect_cluster(struct kafka_source *source, struct trouble *t)
 		err = rd_kafka_metadata(client->rk, 0, NULL, &metadata, KAFKA_SLICE_MS);
 	} while (err && kafka_err_passes(err) && kafka_client_may_wait(client, until));
 	if (err)
-		return trouble_set(t, "kafka: %s: %s", servers_of(&source->properties), kafka_client_words(client, err));
+		return trouble_set(t, "kafka: %s: %s", servers_of(&source->properties),
+				   kafka_client_words(client, err));
 	rd_kafka_metadata_destroy(metadata);
 	id = rd_kafka_clusterid(client->rk, KAFKA_SLICE_MS);
 	source->cluster = xstrdup(id ? id : servers_of(&source->properties));

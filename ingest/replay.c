@@ -20,7 +20,7 @@ void topic_history_release(struct topic_history *history)
 	*history = (struct topic_history){ 0 };
 }
 
-/* --- looking ---------------------------------------------------------------------------------------------------------- */
+/* --- looking ----------------------------------------------------------------------------------------------------- */
 
 /* Makes room for the partitions that the broker has now; new ones are unknown. */
 static void grow(struct topic_history *topic, int32_t partitions)
@@ -31,11 +31,17 @@ static void grow(struct topic_history *topic, int32_t partitions)
 	for (; topic->partitions < partitions; topic->partitions++)
 		topic->parts[topic->partitions] = (struct topic_part){
 			.partition = topic->partitions,
-			.first = UNKNOWN, .next = UNKNOWN, .gap = UNKNOWN,
-			.log_start = UNKNOWN, .log_start_us = UNKNOWN,
-			.last_stable = UNKNOWN, .last_stable_us = UNKNOWN,
-			.high_watermark = UNKNOWN, .high_watermark_us = UNKNOWN,
-			.end = UNKNOWN, .end_us = UNKNOWN,
+			.first = UNKNOWN,
+			.next = UNKNOWN,
+			.gap = UNKNOWN,
+			.log_start = UNKNOWN,
+			.log_start_us = UNKNOWN,
+			.last_stable = UNKNOWN,
+			.last_stable_us = UNKNOWN,
+			.high_watermark = UNKNOWN,
+			.high_watermark_us = UNKNOWN,
+			.end = UNKNOWN,
+			.end_us = UNKNOWN,
 		};
 }
 
@@ -68,9 +74,7 @@ static void keep(struct topic_part *part, enum offset_kind kind, const struct of
 		part->last_stable = query->offset;
 		part->last_stable_us = query->at_us;
 		break;
-	default:
-		part->high_watermark = query->offset;
-		part->high_watermark_us = query->at_us;
+	default: part->high_watermark = query->offset; part->high_watermark_us = query->at_us;
 	}
 	if (query->trouble.text[0] && !part->trouble.text[0])
 		part->trouble = query->trouble;
@@ -96,7 +100,10 @@ static void look(struct source *source, struct topic_history *topics, size_t cou
 	for (size_t i = 0; i < count; i++)
 		for (int32_t j = 0; j < topics[i].partitions; j++)
 			queries[at++] = (struct offset_query){
-				.topic = topics[i].topic, .partition = j, .offset = UNKNOWN, .at_us = UNKNOWN,
+				.topic = topics[i].topic,
+				.partition = j,
+				.offset = UNKNOWN,
+				.at_us = UNKNOWN,
 			};
 	result = source->ops->offsets(source, kind, queries, n, &trouble);
 	at = 0;
@@ -142,7 +149,8 @@ static void look_all(const struct run *run, struct source *source, struct topic_
 		choose_ends(&topics[i]);
 }
 
-int replay_open(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+int replay_open(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+		struct trouble *t)
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
 		describe(source, &topics[i]);
@@ -159,13 +167,15 @@ static bool is_open(const struct topic_history *topic)
 	return topic->incarnation_id != 0;
 }
 
-int replay_extend(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+int replay_extend(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+		  struct trouble *t)
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
 		describe(source, &topics[i]);
 	look_all(run, source, topics, count);
 	for (size_t i = 0; i < count && !run_stopped(run); i++) {
-		int result = is_open(&topics[i]) ? resume_parts(run, db, &topics[i], t) : resume_topics(run, source, db, &topics[i], 1, t);
+		int result = is_open(&topics[i]) ? resume_parts(run, db, &topics[i], t)
+						 : resume_topics(run, source, db, &topics[i], 1, t);
 
 		if (result < 0)
 			return -1;
@@ -173,7 +183,7 @@ int replay_extend(const struct run *run, struct source *source, sqlite3 *db, str
 	return 0;
 }
 
-/* --- replaying ---------------------------------------------------------------------------------------------------------- */
+/* --- replaying --------------------------------------------------------------------------------------------------- */
 
 /* The parts to read, and where they came from. */
 struct work {
@@ -184,13 +194,15 @@ struct work {
 
 static bool wants_replay(const struct topic_history *topic, const struct topic_part *part)
 {
-	return topic->incarnation_id && part->verified && part->next != UNKNOWN && part->end != UNKNOWN && part->next < part->end && !part->trouble.text[0];
+	return topic->incarnation_id && part->verified && part->next != UNKNOWN && part->end != UNKNOWN &&
+	       part->next < part->end && !part->trouble.text[0];
 }
 
 static struct work gather(struct topic_history *topics, size_t count)
 {
 	size_t room = count_parts(topics, count);
-	struct work work = { .parts = xarray(room, sizeof(*work.parts)), .origin = xarray(room, sizeof(struct topic_part *)) };
+	struct work work = { .parts = xarray(room, sizeof(*work.parts)),
+			     .origin = xarray(room, sizeof(struct topic_part *)) };
 
 	for (size_t i = 0; i < count; i++)
 		for (int32_t j = 0; j < topics[i].partitions; j++) {
@@ -219,7 +231,10 @@ static void work_release(struct work *work)
 	free(work->origin);
 }
 
-/* What became of the parts, back to the topics. A failed writer has lost what was read: the index knows better (and t says why). */
+/*
+ * What became of the parts, back to the topics. A failed writer has lost what was read: the index knows better (and
+ * t says why).
+ */
 static void scatter(const struct work *work, const struct history *history)
 {
 	for (size_t i = 0; i < work->count; i++) {
@@ -231,13 +246,15 @@ static void scatter(const struct work *work, const struct history *history)
 		to->trouble = from->trouble;
 		to->records += history_records(history, i);
 		if (from->beyond && !to->trouble.text[0])
-			trouble_set(&to->trouble, "%s/%d: the broker's end fell below %lld while it was read: its history was rewritten",
-				    from->topic, from->partition, (long long)from->end);
+			trouble_set(
+				&to->trouble,
+				"%s/%d: the broker's end fell below %lld while it was read: its history was rewritten",
+				from->topic, from->partition, (long long)from->end);
 	}
 }
 
-static int replay_records(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
-			  struct trouble *t)
+static int replay_records(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics,
+			  size_t count, struct trouble *t)
 {
 	struct work work = gather(topics, count);
 	struct trouble trouble = { 0 };
@@ -270,15 +287,16 @@ static void judge(struct topic_history *topic)
 		if (part->covered || part->trouble.text[0])
 			continue;
 		if (read)
-			trouble_set(&part->trouble, "%s/%d: stopped before the holes above %lld were looked at", topic->topic,
-				    part->partition, (long long)part->gap);
+			trouble_set(&part->trouble, "%s/%d: stopped before the holes above %lld were looked at",
+				    topic->topic, part->partition, (long long)part->gap);
 		else
 			trouble_set(&part->trouble, "%s/%d: stopped before it was read", topic->topic, part->partition);
 	}
 }
 
 /* The broker's end fell while it was read: looks anew which history it is. 1: read on; 0: nothing fell; -1. */
-static int reopen(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+static int reopen(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+		  struct trouble *t)
 {
 	bool beyond = false;
 
@@ -293,7 +311,8 @@ static int reopen(const struct run *run, struct source *source, sqlite3 *db, str
 	return resume_topics(run, source, db, topics, count, t) < 0 ? -1 : 1;
 }
 
-int replay_run(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+int replay_run(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+	       struct trouble *t)
 {
 	int again = 1;
 

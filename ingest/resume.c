@@ -35,7 +35,8 @@ static int find(struct source *source, sqlite3 *db, struct topic_history *topic,
 	return more;
 }
 
-static int begin(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topic, struct trouble *t)
+static int begin(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topic,
+		 struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;
@@ -98,7 +99,8 @@ static int begin_part(sqlite3 *db, const struct topic_history *topic, struct top
 }
 
 /* Records were trimmed before they were indexed. Holes were looked at as far as before; the new one needs no look. */
-static int trim_part(const struct run *run, sqlite3 *db, const struct topic_history *topic, struct topic_part *part, struct trouble *t)
+static int trim_part(const struct run *run, sqlite3 *db, const struct topic_history *topic, struct topic_part *part,
+		     struct trouble *t)
 {
 	const int64_t next[] = { topic->incarnation_id, part->partition, part->log_start };
 	sqlite3_stmt *stmt;
@@ -153,8 +155,8 @@ static int bring_forward(const struct run *run, struct source *source, sqlite3 *
 	return resume_parts(run, db, topic, t);
 }
 
-static int load_all(struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct divergences *found,
-		    struct trouble *t)
+static int load_all(struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+		    struct divergences *found, struct trouble *t)
 {
 	for (size_t i = 0; i < count; i++) {
 		int more;
@@ -168,8 +170,8 @@ static int load_all(struct source *source, sqlite3 *db, struct topic_history *to
 	return 0;
 }
 
-static int bring_all_forward(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
-			     const struct divergences *found, struct trouble *t)
+static int bring_all_forward(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics,
+			     size_t count, const struct divergences *found, struct trouble *t)
 {
 	if (db_begin(db, t) < 0)
 		return -1;
@@ -181,7 +183,8 @@ static int bring_all_forward(const struct run *run, struct source *source, sqlit
 	return db_commit(db, t);
 }
 
-int resume_topics(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count, struct trouble *t)
+int resume_topics(const struct run *run, struct source *source, sqlite3 *db, struct topic_history *topics, size_t count,
+		  struct trouble *t)
 {
 	struct divergences *found = xarray(count, sizeof(*found));
 	int result = load_all(source, db, topics, count, found, t);

@@ -7,7 +7,7 @@
 #include "sql/facts.h"
 #include "sql_data.h"
 
-/* --- the chunk at the cut ------------------------------------------------------------------------------------------------ */
+/* --- the chunk at the cut ---------------------------------------------------------------------------------------- */
 
 static struct record record_of(const struct chunk_view *v, size_t i)
 {
@@ -44,7 +44,8 @@ static int add_below(const struct chunk_view *view, int64_t cut, struct chunk_bu
 	return 0;
 }
 
-static int add_chunk(sqlite3 *db, const int64_t *place, const struct chunk_span *span, const struct chunk_blob *blob, struct trouble *t)
+static int add_chunk(sqlite3 *db, const int64_t *place, const struct chunk_span *span, const struct chunk_blob *blob,
+		     struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;
@@ -76,7 +77,8 @@ static int cut_chunk(sqlite3 *db, const int64_t *place, const void *data, size_t
 	int result = chunk_decode(reader, data, size, ~0U, &view, t);
 
 	if (result == 0) {
-		builder = chunk_builder_new(CHUNK_ALWAYS | (view.number ? CHUNK_NUMBER : 0) | (view.source_topic_at ? CHUNK_SOURCE : 0));
+		builder = chunk_builder_new(CHUNK_ALWAYS | (view.number ? CHUNK_NUMBER : 0) |
+					    (view.source_topic_at ? CHUNK_SOURCE : 0));
 		result = add_below(&view, cut, builder, t);
 	}
 	if (result == 0) {
@@ -107,7 +109,8 @@ static int cut_chunks(sqlite3 *db, int64_t old_id, int64_t new_id, int32_t parti
 	while ((more = db_step(stmt, t)) > 0) {
 		const int64_t place[] = { new_id, partition, db_int(stmt, 0) };
 
-		more = cut_chunk(db, place, sqlite3_column_blob(stmt, 1), (size_t)sqlite3_column_bytes(stmt, 1), cut, t);
+		more = cut_chunk(db, place, sqlite3_column_blob(stmt, 1), (size_t)sqlite3_column_bytes(stmt, 1), cut,
+				 t);
 		if (more < 0)
 			break;
 	}
@@ -115,7 +118,7 @@ static int cut_chunks(sqlite3 *db, int64_t old_id, int64_t new_id, int32_t parti
 	return more;
 }
 
-/* --- partitions ------------------------------------------------------------------------------------------------------------ */
+/* --- partitions -------------------------------------------------------------------------------------------------- */
 
 static int inherit(sqlite3 *db, int64_t old_id, int64_t new_id, struct topic_part *part, int64_t cut, struct trouble *t)
 {
@@ -145,8 +148,8 @@ static int64_t cut_of(const struct divergences *found, int32_t partition)
 	return INT64_MAX;
 }
 
-static int add_facts(const struct run *run, const char *cluster, sqlite3 *db, const struct topic_history *topic, int64_t old_id,
-		     const struct divergences *found, struct trouble *t)
+static int add_facts(const struct run *run, const char *cluster, sqlite3 *db, const struct topic_history *topic,
+		     int64_t old_id, const struct divergences *found, struct trouble *t)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct divergence *d = &found->items[i];
@@ -168,8 +171,8 @@ static int add_facts(const struct run *run, const char *cluster, sqlite3 *db, co
 	return 0;
 }
 
-int rewrite_topic(const struct run *run, const char *cluster, sqlite3 *db, struct topic_history *topic, const struct divergences *found,
-		  struct trouble *t)
+int rewrite_topic(const struct run *run, const char *cluster, sqlite3 *db, struct topic_history *topic,
+		  const struct divergences *found, struct trouble *t)
 {
 	int64_t old_id = topic->incarnation_id;
 	const int64_t values[] = { old_id, run->id };

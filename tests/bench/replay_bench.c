@@ -1,5 +1,6 @@
 /*
- * replay_bench: the floor of a replay: librdkafka alone, consumers with disjoint partitions, callbacks that drop the records, check.crcs on.
+ * replay_bench: the floor of a replay: librdkafka alone, consumers with disjoint partitions, callbacks that drop
+ * the records, check.crcs on.
  *
  *     replay_bench -b SERVERS [-n HANDLES] [-X prop=val] TOPIC
  *
@@ -66,7 +67,8 @@ static rd_kafka_t *client(const struct settings *settings)
 	rd_kafka_t *rk;
 
 	for (int i = 0; i < settings->count; i++)
-		if (rd_kafka_conf_set(conf, settings->name[i], settings->value[i], words, sizeof(words)) != RD_KAFKA_CONF_OK) {
+		if (rd_kafka_conf_set(conf, settings->name[i], settings->value[i], words, sizeof(words)) !=
+		    RD_KAFKA_CONF_OK) {
 			fprintf(stderr, "%s\n", words);
 			exit(64);
 		}
@@ -155,7 +157,13 @@ int main(int argc, char **argv)
 		records += handles[i].records;
 	}
 	begun = now() - begun;
-	printf("{\"records\": %lld, \"seconds\": %.3f, \"rate\": %.0f}\n", (long long)records, begun, (double)records / begun);
+	printf("{\"records\": %lld, \"seconds\": %.3f, \"rate\": %.0f}\n", (long long)records, begun,
+	       (double)records / begun);
 	fflush(stdout);
-	_Exit(0); /* closing is not measured */
+	for (int i = 0; i < count; i++) {
+		rd_kafka_topic_destroy(handles[i].rkt);
+		rd_kafka_queue_destroy(handles[i].queue);
+		rd_kafka_destroy(handles[i].rk);
+	}
+	return 0;
 }

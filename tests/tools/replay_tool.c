@@ -3,10 +3,11 @@
  *
  *     replay_tool -b SERVERS [-X prop=val] [-n HANDLES] [-t TIMEOUT_MS] [-u] [-N] [-H HEADER] [-e] INDEX TOPIC...
  *
- * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -o and -w wait for a line on stdin
- * before the first replay and before the tail, saying "open" and "bulk"; -g GROUP and -a TIME_MS further looks, printed as one JSON object
- * (first offsets at or after TIME_MS). A topic may be a ^regex. One JSON object a topic on stdout.
- * Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3: the index.
+ * -u read_uncommitted; -N keep numbers; -H HEADER source coordinates; -e extend and replay again (the tail); -o and
+ * -w wait for a line on stdin before the first replay and before the tail, saying "open" and "bulk"; -g GROUP and
+ * -a TIME_MS further looks, printed as one JSON object (first offsets at or after TIME_MS). A topic may be a
+ * ^regex. One JSON object a topic on stdout. Ends early, with 1, at SIGTERM. Exit 0: everything covered; 1: not; 3:
+ * the index.
  */
 #include <getopt.h>
 #include <jansson.h>
@@ -141,7 +142,8 @@ static bool print_topic(const struct topic_history *topic)
 	json_object_set_new(object, "rewritten", json_boolean(topic->rewritten));
 	json_object_set_new(object, "trouble", json_string(topic->trouble.text));
 	json_object_set_new(object, "cleanup_policy",
-			    topic->description.cleanup_policy ? json_string(topic->description.cleanup_policy) : json_null());
+			    topic->description.cleanup_policy ? json_string(topic->description.cleanup_policy)
+							      : json_null());
 	for (int32_t i = 0; i < topic->partitions; i++) {
 		json_array_append_new(parts, part_json(&topic->parts[i]));
 		covered = covered && topic->parts[i].covered;
@@ -159,7 +161,8 @@ struct topics {
 	size_t count;
 };
 
-static int add_topics(struct source *source, const struct options *o, const char *pattern, struct topics *topics, struct trouble *t)
+static int add_topics(struct source *source, const struct options *o, const char *pattern, struct topics *topics,
+		      struct trouble *t)
 {
 	struct topic_names names;
 
@@ -170,7 +173,10 @@ static int add_topics(struct source *source, const struct options *o, const char
 	for (size_t i = 0; i < names.count; i++) {
 		topics->items = xgrow(topics->items, topics->count + 1, sizeof(*topics->items));
 		topics->items[topics->count++] = (struct topic_history){
-			.topic = xstrdup(names.names[i]), .isolation = o->isolation, .numbers = o->numbers, .dlq_header = o->header,
+			.topic = xstrdup(names.names[i]),
+			.isolation = o->isolation,
+			.numbers = o->numbers,
+			.dlq_header = o->header,
 		};
 	}
 	topic_names_release(&names);
@@ -185,14 +191,17 @@ static json_t *answers(struct source *source, const struct options *o, const str
 
 	for (size_t i = 0; i < topics->count; i++)
 		for (int32_t p = 0; p < topics->items[i].partitions; p++) {
-			struct offset_query q = { .topic = topics->items[i].topic, .partition = p, .time_ms = o->at_ms };
+			struct offset_query q = { .topic = topics->items[i].topic,
+						  .partition = p,
+						  .time_ms = o->at_ms };
 
 			if (commits)
 				source->ops->commits(source, o->group, &q, 1, &trouble);
 			else
 				source->ops->offsets(source, OFFSET_AT_TIME, &q, 1, &trouble);
-			json_array_append_new(array, json_pack("{s:s, s:i, s:o, s:s}", "topic", q.topic, "partition", (int)p, "offset",
-							       number(q.offset), "trouble", q.trouble.text));
+			json_array_append_new(array,
+					      json_pack("{s:s, s:i, s:o, s:s}", "topic", q.topic, "partition", (int)p,
+							"offset", number(q.offset), "trouble", q.trouble.text));
 		}
 	return array;
 }
@@ -230,7 +239,8 @@ static void wait_for_line(const char *word)
 		;
 }
 
-static int look(const struct run *run, struct source *source, sqlite3 *db, const struct options *o, struct topics *topics, struct trouble *t)
+static int look(const struct run *run, struct source *source, sqlite3 *db, const struct options *o,
+		struct topics *topics, struct trouble *t)
 {
 	if (replay_open(run, source, db, topics->items, topics->count, t) < 0)
 		return 3;
@@ -248,7 +258,8 @@ static int look(const struct run *run, struct source *source, sqlite3 *db, const
 	return 0;
 }
 
-static int look_at(const struct run *run, sqlite3 *db, const struct options *o, char **patterns, struct topics *topics, struct trouble *t)
+static int look_at(const struct run *run, sqlite3 *db, const struct options *o, char **patterns, struct topics *topics,
+		   struct trouble *t)
 {
 	struct source *source;
 	int result = 0;
@@ -267,7 +278,9 @@ int main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct run run = { .wall_us = wall_us, .tick_us = tick_us, .note = note, .stop = &stop };
-	const struct run_begin begin = { .command = "replay", .config = "none", .config_sha256 = "", .since_us = UNKNOWN };
+	const struct run_begin begin = {
+		.command = "replay", .config = "none", .config_sha256 = "", .since_us = UNKNOWN
+	};
 	struct trouble trouble = { 0 };
 	struct topics topics = { 0 };
 	struct index index;
@@ -275,7 +288,8 @@ int main(int argc, char **argv)
 
 	parse(argc, argv, &o);
 	signal(SIGTERM, on_signal);
-	if (index_open_write(&run, o.index, 60000, &index, &trouble) != INDEX_OPEN || run_begin(&run, index.db, &begin, &run.id, &trouble) < 0) {
+	if (index_open_write(&run, o.index, 60000, &index, &trouble) != INDEX_OPEN ||
+	    run_begin(&run, index.db, &begin, &run.id, &trouble) < 0) {
 		fprintf(stderr, "replay_tool: %s\n", trouble.text);
 		return 3;
 	}

@@ -1,6 +1,6 @@
 /*
- * fake_source: a cluster in memory with one topic, as a source. Its log is an array of records per partition, which tests change between runs: compact,
- * trim, abort, truncate, replace. Reading may be made to fail at an offset.
+ * fake_source: a cluster in memory with one topic, as a source. Its log is an array of records per partition, which
+ * tests change between runs: compact, trim, abort, truncate, replace. Reading may be made to fail at an offset.
  */
 #ifndef TESTS_UNIT_FAKE_SOURCE_H
 #define TESTS_UNIT_FAKE_SOURCE_H
@@ -29,25 +29,25 @@ struct fake_record {
 };
 
 struct fake_log {
-	struct fake_record *at;     /* by offset; not there: a marker, or gone */
-	int64_t log_start, end;     /* end: last stable offset and high watermark */
-	int64_t read;               /* records that reread has handed out */
-	int64_t fails;              /* reading fails there; INT64_MAX: never */
+	struct fake_record *at; /* by offset; not there: a marker, or gone */
+	int64_t log_start, end; /* end: last stable offset and high watermark */
+	int64_t read;           /* records that reread has handed out */
+	int64_t fails;          /* reading fails there; INT64_MAX: never */
 };
 
 struct fake_source {
 	struct source base;
 	int32_t partitions;
-	const char *policy;         /* NULL: not known */
+	const char *policy; /* NULL: not known */
 	struct fake_log log[FAKE_PARTITIONS];
-	int probes;                 /* rounds of probes */
+	int probes; /* rounds of probes */
 	/* The index beside it. */
 	sqlite3 *db;
 	struct run run;
 	struct topic_history topic;
 };
 
-/* --- the log -------------------------------------------------------------------------------------------------------------- */
+/* --- the log ----------------------------------------------------------------------------------------------------- */
 
 static inline void fake_put(struct fake_source *s, int32_t partition, int key, int value)
 {
@@ -81,18 +81,24 @@ static inline void fake_replace(struct fake_source *s, int32_t partition, int64_
 static inline struct raw_record fake_raw(const struct fake_log *log, int64_t offset, char *bytes, size_t size)
 {
 	const struct fake_record *r = &log->at[offset];
-	int key = snprintf(bytes, size / 2, "key-%d", r->key), value = snprintf(bytes + size / 2, size / 2, "%d", r->value);
+	int key = snprintf(bytes, size / 2, "key-%d", r->key),
+	    value = snprintf(bytes + size / 2, size / 2, "%d", r->value);
 
-	return (struct raw_record){ .offset = offset, .timestamp_ms = 1000 + offset, .key = bytes, .key_size = key, .value = bytes + size / 2,
+	return (struct raw_record){ .offset = offset,
+				    .timestamp_ms = 1000 + offset,
+				    .key = bytes,
+				    .key_size = key,
+				    .value = bytes + size / 2,
 				    .value_size = value };
 }
 
 static inline bool fake_shows(const struct fake_log *log, int64_t offset, enum isolation isolation)
 {
-	return offset >= log->log_start && log->at[offset].there && (isolation == ISOLATION_READ_UNCOMMITTED || !log->at[offset].aborted);
+	return offset >= log->log_start && log->at[offset].there &&
+	       (isolation == ISOLATION_READ_UNCOMMITTED || !log->at[offset].aborted);
 }
 
-/* --- the source ------------------------------------------------------------------------------------------------------------- */
+/* --- the source -------------------------------------------------------------------------------------------------- */
 
 static inline struct fake_source *fake_of(struct source *source)
 {
@@ -109,13 +115,16 @@ static int fake_describe(struct source *source, const char *topic, struct topic_
 {
 	(void)topic;
 	(void)t;
-	*out = (struct topic_description){ .partitions = fake_of(source)->partitions, .retention_ms = UNKNOWN, .segment_ms = UNKNOWN };
+	*out = (struct topic_description){ .partitions = fake_of(source)->partitions,
+					   .retention_ms = UNKNOWN,
+					   .segment_ms = UNKNOWN };
 	if (fake_of(source)->policy)
 		out->cleanup_policy = xstrdup(fake_of(source)->policy);
 	return 0;
 }
 
-static int fake_offsets(struct source *source, enum offset_kind kind, struct offset_query *queries, size_t count, struct trouble *t)
+static int fake_offsets(struct source *source, enum offset_kind kind, struct offset_query *queries, size_t count,
+			struct trouble *t)
 {
 	(void)t;
 	for (size_t i = 0; i < count; i++) {
@@ -127,7 +136,8 @@ static int fake_offsets(struct source *source, enum offset_kind kind, struct off
 	return 0;
 }
 
-static int fake_replay(struct source *source, struct replay_part *parts, size_t count, struct history *sink, struct trouble *t)
+static int fake_replay(struct source *source, struct replay_part *parts, size_t count, struct history *sink,
+		       struct trouble *t)
 {
 	struct history_thread *thread = history_enter(sink);
 	char bytes[64];
@@ -151,8 +161,8 @@ static int fake_replay(struct source *source, struct replay_part *parts, size_t 
 }
 
 static int fake_reread(struct source *source, struct reread_window *windows, size_t count,
-		       void (*take)(void *context, const struct reread_window *window, const struct record *record), void *context,
-		       struct trouble *t)
+		       void (*take)(void *context, const struct reread_window *window, const struct record *record),
+		       void *context, struct trouble *t)
 {
 	char bytes[64];
 
@@ -178,7 +188,8 @@ static int fake_reread(struct source *source, struct reread_window *windows, siz
 	return 0;
 }
 
-static int fake_probe(struct source *source, enum isolation isolation, struct probe *probes, size_t count, struct trouble *t)
+static int fake_probe(struct source *source, enum isolation isolation, struct probe *probes, size_t count,
+		      struct trouble *t)
 {
 	char bytes[64];
 
@@ -212,7 +223,7 @@ static const struct source_ops fake_ops = {
 	.probe = fake_probe,
 };
 
-/* --- the index -------------------------------------------------------------------------------------------------------------- */
+/* --- the index --------------------------------------------------------------------------------------------------- */
 
 static inline int64_t fake_clock(void *context)
 {
@@ -246,7 +257,8 @@ static inline struct fake_source *fake_new(int32_t partitions)
 	s->policy = "delete";
 	s->run = (struct run){ .wall_us = fake_clock, .tick_us = fake_clock, .stop = &never };
 	for (int i = 0; i < FAKE_PARTITIONS; i++)
-		s->log[i] = (struct fake_log){ .at = xarray(FAKE_RECORDS, sizeof(struct fake_record)), .fails = INT64_MAX };
+		s->log[i] =
+			(struct fake_log){ .at = xarray(FAKE_RECORDS, sizeof(struct fake_record)), .fails = INT64_MAX };
 	assert_int_equal(sqlite3_open(":memory:", &s->db), SQLITE_OK);
 	for (const struct sql_file *file = sql_schema_files; file->name; file++)
 		assert_int_equal(db_script(s->db, file->text, &t), 0);
@@ -270,7 +282,10 @@ static inline void fake_open(struct fake_source *s)
 	topic_history_release(&s->topic);
 	s->topic = (struct topic_history){ .topic = xstrdup("orders"), .isolation = ISOLATION_READ_COMMITTED };
 	s->run.id++;
-	assert_int_equal(db_script(s->db, "INSERT INTO run (command, tool, config, config_sha256, started_us) VALUES ('replay', '', '', '', 0)", &t),
+	assert_int_equal(db_script(s->db,
+				   "INSERT INTO run (command, tool, config, config_sha256, started_us) VALUES "
+				   "('replay', '', '', '', 0)",
+				   &t),
 			 0);
 	if (replay_open(&s->run, &s->base, s->db, &s->topic, 1, &t) < 0)
 		fail_msg("%s", t.text);

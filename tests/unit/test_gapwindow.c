@@ -22,8 +22,8 @@ static void assert_ranges(const struct ranges *ranges, const char *want)
 	size_t at = 0;
 
 	for (size_t i = 0; i < ranges->count; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%lld-%lld", i ? " " : "", (long long)ranges->items[i].start,
-				       (long long)ranges->items[i].end);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%lld-%lld", i ? " " : "",
+				       (long long)ranges->items[i].start, (long long)ranges->items[i].end);
 	assert_string_equal(text, want);
 }
 
@@ -82,7 +82,7 @@ static void test_subtracting(void **state)
 	}
 }
 
-/* --- second looks ------------------------------------------------------------------------------------------------------------ */
+/* --- second looks ------------------------------------------------------------------------------------------------ */
 
 /* A log of every kind of hole. */
 static void fill(struct fake_source *s, int32_t partition, int64_t count, unsigned seed)
@@ -90,14 +90,9 @@ static void fill(struct fake_source *s, int32_t partition, int64_t count, unsign
 	for (int64_t i = 0; i < count; i++) {
 		seed = seed * 1103515245 + 12345;
 		switch (seed >> 16 & 7) {
-		case 0:
-			fake_put_marker(s, partition);
-			break;
-		case 1:
-			fake_put_aborted(s, partition, (int)i);
-			break;
-		default:
-			fake_put(s, partition, (int)(i % 50), (int)i);
+		case 0: fake_put_marker(s, partition); break;
+		case 1: fake_put_aborted(s, partition, (int)i); break;
+		default: fake_put(s, partition, (int)(i % 50), (int)i);
 		}
 	}
 	fake_put_aborted(s, partition, 1);
@@ -161,8 +156,11 @@ static void forget_look(struct fake_source *s)
 {
 	struct trouble t = { 0 };
 
-	assert_int_equal(db_script(s->db, "UPDATE partition SET gap_offset = first_offset; DELETE FROM chunk WHERE kind = 1;"
-					  "DELETE FROM gap_range", &t), 0);
+	assert_int_equal(db_script(s->db,
+				   "UPDATE partition SET gap_offset = first_offset; DELETE FROM chunk WHERE kind = 1;"
+				   "DELETE FROM gap_range",
+				   &t),
+			 0);
 	fake_open(s);
 }
 
@@ -239,7 +237,8 @@ static void test_a_compacted_topic_has_a_limit(void **state)
 	forget_look(s);
 	assert_int_equal(second_look(s, &(struct gap_limits){ .merge = 10, .compacted = 255, .holes = 1 << 20 }), 0);
 	assert_int_equal(fake_ask(s, "SELECT sum(records) FROM chunk WHERE kind = 1"), 250);
-	assert_int_equal(fake_ask(s, "SELECT sum(end_offset - start_offset) FROM gap_range WHERE class = 'unknown'"), 250);
+	assert_int_equal(fake_ask(s, "SELECT sum(end_offset - start_offset) FROM gap_range WHERE class = 'unknown'"),
+			 250);
 	assert_int_equal(fake_ask(s, "SELECT min(start_offset) FROM gap_range WHERE class = 'unknown'"), 2500);
 	assert_int_equal(fake_ask(s, "SELECT gap_offset FROM partition"), 5000);
 	fake_free(s);

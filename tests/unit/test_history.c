@@ -78,7 +78,7 @@ static void test_sources(void **state)
 	}
 }
 
-/* --- sealing ------------------------------------------------------------------------------------------------------------------ */
+/* --- sealing ----------------------------------------------------------------------------------------------------- */
 
 enum { MANY = 200 };
 
@@ -99,7 +99,8 @@ static void sink_open(struct sink *k, int parts)
 	for (int i = 0; i < parts; i++) {
 		char *sql = xprintf("INSERT OR IGNORE INTO partition VALUES (1, %d, 0, 0, 0)", i);
 
-		k->parts[i] = (struct replay_part){ .incarnation_id = 1, .topic = "orders", .partition = i, .end = 1 << 20 };
+		k->parts[i] =
+			(struct replay_part){ .incarnation_id = 1, .topic = "orders", .partition = i, .end = 1 << 20 };
 		assert_int_equal(db_script(k->s->db, sql, &t), 0);
 		free(sql);
 	}
@@ -120,7 +121,10 @@ static void sink_close(struct sink *k)
 static void add(struct sink *k, size_t part, int64_t offset, size_t key_size)
 {
 	char *key = xalloc(key_size + 1);
-	struct raw_record raw = { .offset = offset, .timestamp_ms = offset, .key = memset(key, 'k', key_size), .key_size = (int32_t)key_size,
+	struct raw_record raw = { .offset = offset,
+				  .timestamp_ms = offset,
+				  .key = memset(key, 'k', key_size),
+				  .key_size = (int32_t)key_size,
 				  .value_size = -1 };
 	struct trouble t = { 0 };
 
@@ -177,7 +181,8 @@ static void test_trimmed_holes_are_recorded(void **state)
 	assert_int_equal(history_end(k.thread, 0, 40), 0);
 	sink_close(&k);
 	assert_int_equal(fake_ask(k.s, "SELECT count(*) FROM chunk"), 2);
-	assert_int_equal(fake_ask(k.s, "SELECT end_offset FROM gap_range WHERE class = 'trimmed' AND start_offset = 9"), 30);
+	assert_int_equal(fake_ask(k.s, "SELECT end_offset FROM gap_range WHERE class = 'trimmed' AND start_offset = 9"),
+			 30);
 	assert_int_equal(fake_ask(k.s, "SELECT next_offset FROM partition"), 40);
 	fake_free(k.s);
 }

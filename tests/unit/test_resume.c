@@ -19,7 +19,8 @@ static void assert_contains_log(struct fake_source *s, int32_t partition)
 	char bytes[64];
 	int64_t offset = log->log_start;
 
-	chunk_scan_range(scan, (struct chunk_place){ s->topic.incarnation_id, partition, CHUNK_COMMITTED }, 0, INT64_MAX);
+	chunk_scan_range(scan, (struct chunk_place){ s->topic.incarnation_id, partition, CHUNK_COMMITTED }, 0,
+			 INT64_MAX);
 	while (chunk_scan_next(scan, &part, NULL) > 0)
 		for (size_t i = part.from; i < part.to; i++) {
 			struct raw_record raw;
@@ -114,7 +115,8 @@ static void test_divergence_is_bisected(void **state)
 			first++;
 		fake_run(s);
 		assert_int_equal(fake_ask(s, "SELECT count(*) FROM rewrite"), 1);
-		assert_int_equal(fake_ask(s, "SELECT offset FROM rewrite WHERE kind = 'differs' AND partition = 0"), first);
+		assert_int_equal(fake_ask(s, "SELECT offset FROM rewrite WHERE kind = 'differs' AND partition = 0"),
+				 first);
 		assert_int_equal(s->topic.incarnation_id, 2);
 		assert_true(s->topic.rewritten);
 		assert_int_equal(fake_ask(s, "SELECT ended_run FROM incarnation WHERE incarnation_id = 1"), 2);
@@ -180,7 +182,8 @@ static void test_the_end_fell(void **state)
 	fake_run(s);
 	assert_int_equal(fake_ask(s, "SELECT offset FROM rewrite WHERE kind = 'fell' AND partition = 0"), 60);
 	assert_int_equal(fake_ask(s, "SELECT offset FROM rewrite WHERE kind = 'fell' AND partition = 1"), 0);
-	assert_int_equal(fake_ask(s, "SELECT json_extract(evidence, '$.indexed.offset') FROM rewrite WHERE partition = 0"), 60);
+	assert_int_equal(
+		fake_ask(s, "SELECT json_extract(evidence, '$.indexed.offset') FROM rewrite WHERE partition = 0"), 60);
 	assert_contains_log(s, 0);
 	assert_contains_log(s, 1);
 	fill(s, 0, 80);
@@ -200,7 +203,9 @@ static void test_fewer_partitions(void **state)
 	fake_run(s);
 	s->partitions = 1;
 	fake_run(s);
-	assert_int_equal(fake_ask(s, "SELECT group_concat(partition) = '1,2' FROM rewrite WHERE kind = 'fell' AND offset = 0"), 1);
+	assert_int_equal(
+		fake_ask(s, "SELECT group_concat(partition) = '1,2' FROM rewrite WHERE kind = 'fell' AND offset = 0"),
+		1);
 	assert_int_equal(fake_ask(s, "SELECT count(*) FROM partition WHERE incarnation_id = 2"), 1);
 	assert_contains_log(s, 0);
 	fake_free(s);
@@ -216,7 +221,8 @@ static void test_trimmed_before_it_was_indexed(void **state)
 	fill(s, 0, 300);
 	s->log[0].log_start = 150;
 	fake_run(s);
-	assert_int_equal(fake_ask(s, "SELECT start_offset FROM gap_range WHERE class = 'trimmed' AND end_offset = 150"), 100);
+	assert_int_equal(fake_ask(s, "SELECT start_offset FROM gap_range WHERE class = 'trimmed' AND end_offset = 150"),
+			 100);
 	assert_int_equal(fake_ask(s, "SELECT count(*) FROM gap_range"), 1);
 	assert_int_equal(fake_ask(s, "SELECT sum(records) FROM chunk"), 250);
 	assert_int_equal(fake_ask(s, "SELECT gap_offset FROM partition"), 300);
