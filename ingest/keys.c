@@ -120,6 +120,8 @@ static int extend_subject(struct plan *plan, struct lane *lane, struct subject *
 	for (int32_t p = 0; result == 0 && p < history->partitions && !run_stopped(plan->run); p++)
 		result = extend_part(plan, lane, subject, p, offsets[p], t);
 	free(offsets);
+	if (result == 0 && keyset_main_threshold(subject->keys) == 0 && keyset_recent_threshold(subject->keys) == 0)
+		return trouble_set(t, "not one key fits in the memory; allow more with --memory");
 	return result;
 }
 

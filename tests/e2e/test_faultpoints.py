@@ -104,7 +104,7 @@ def judge(outcome, plain):
         return None if outcome.as_well(plain) else "the verdict changed"
     if (name in RECOVERS or "looking again after: " in outcome.err) and outcome.as_well(plain):
         return None
-    if name in SMALLER and outcome.reported and outcome.complete:
+    if name in SMALLER and ":" in outcome.faults and outcome.reported and outcome.complete:
         return None if outcome.halved() and outcome.found <= plain.found else "fewer keys were looked at, and nothing says so"
     if outcome.code == 0:
         return "it ended 0"
