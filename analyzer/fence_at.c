@@ -142,7 +142,8 @@ static int scan_aborted(struct fold *f, struct fence_refs refs, int32_t partitio
 	struct chunk_part part;
 	int more;
 
-	chunk_scan_range(f->scan, place, refs.at->offset, refs.at[refs.count - 1].offset + 1);
+	/* Nothing at or above the indexed end is there; a fence may stand at the highest integer. */
+	chunk_scan_range(f->scan, place, refs.at->offset, fold_topic_part(f->topic, partition)->indexed_end);
 	while ((more = chunk_scan_next(f->scan, &part, t)) > 0)
 		meet_aborted(f, &refs, &part);
 	return more;

@@ -31,6 +31,7 @@ static inline void stray(struct world *w) { world_set(w, S, 2, 3); }
 static inline void stray_below(struct world *w) { world_set(w, S, 2, 50); }
 static inline void fence_on_marker(struct world *w) { world_set(w, A, 0, 16); }
 static inline void fence_on_aborted(struct world *w) { world_set(w, A, 0, 15); }
+static inline void fences_on_aborted_and_highest(struct world *w) { fence_on_aborted(w); world_set(w, D, 0, INT64_MAX); }
 static inline void fence_unstable(struct world *w) { world_set(w, B, 1, 17); }
 static inline void hash_of_b_gone(struct world *w) { world_absent(w, B); }
 static inline void value_other(struct world *w) { world_fence_of(w, A)->fact.value_hash++; }

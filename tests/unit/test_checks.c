@@ -178,6 +178,12 @@ static const struct row rows[] = {
 	  "fence-aborted error orders/0@15 $A: The fence of key $A stands at 15 in partition 0, a record that was "
 	  "aborted.\n" },
 
+	{ "aborted: beside the highest offset", NULL, aborted, fences_on_aborted_and_highest, "",
+	  "fence-ahead error orders/0@9223372036854775807 $D: The fence of key $D stands at 9223372036854775807 in "
+	  "partition 0, whose log ends at 17.\n"
+	  "fence-aborted error orders/0@15 $A: The fence of key $A stands at 15 in partition 0, a record that was "
+	  "aborted.\n" },
+
 	{ "off home", NULL, plain, fence_off_home, "",
 	  "fence-off-home error orders/1@15 $S: The fence of key $S stands at 15 in partition 1, and the key is at "
 	  "home in partition 2.\n"
