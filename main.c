@@ -282,6 +282,29 @@ static int read_options(struct options *o, int argc, const char **argv, struct t
 	return read_texts(o, t);
 }
 
+/* Covers the rest of an argument from where it holds text + skip, so that the list of processes does not show it. */
+static void cover(char *argument, const char *text, size_t skip)
+{
+	char *found = strstr(argument, text);
+
+	if (found)
+		memset(found + skip, '*', strlen(found + skip));
+}
+
+/* Passwords stand in -u after the scheme and in -X after the name. popt has copies. */
+static void cover_secrets(const struct options *o, int argc, const char **argv)
+{
+	const char *url = o->overrides.redis_url, *value;
+
+	for (int i = 1; i < argc; i++) {
+		if (url && strchr(url, '@') && strstr(url, "://"))
+			cover((char *)argv[i], url, (size_t)(strstr(url, "://") - url) + 3);
+		for (char **p = o->texts.properties; p && *p; p++)
+			if ((value = strchr(*p, '=')) != NULL)
+				cover((char *)argv[i], *p, (size_t)(value - *p) + 1);
+	}
+}
+
 static void options_release(struct options *o)
 {
 	const char *texts[] = { o->config, o->output, o->index, o->checks, o->metrics, o->overrides.kafka_file, o->overrides.redis_url,
@@ -741,8 +764,10 @@ int main(int argc, const char **argv)
 	struct trouble t = { 0 };
 	struct options o = { 0 };
 	bool readable = arm_faults(&t) == 0 && read_options(&o, argc, argv, &t) == 0;
-	int status = run_program(&console, &o, readable, &t);
+	int status;
 
+	cover_secrets(&o, argc, argv);
+	status = run_program(&console, &o, readable, &t);
 	end_progress_line(&console);
 	options_release(&o);
 	return status;

@@ -234,9 +234,15 @@ static void make_id(const struct job *job, const struct finding *f, char id[FIND
 	findingid_end(&hash, id);
 }
 
-static bool is_severity(const char *word)
+/* How grave, from 0; -1: no severity. */
+static int gravity(const char *word)
 {
-	return strcmp(word, "info") == 0 || strcmp(word, "warning") == 0 || strcmp(word, "error") == 0;
+	static const char *const words[] = { "info", "warning", "error" };
+
+	for (int i = 0; i < 3; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return -1;
 }
 
 static int insert(const struct job *job, const struct outcome *outcome, const struct finding *f, sqlite3_stmt *to,
@@ -251,8 +257,10 @@ static int insert(const struct job *job, const struct outcome *outcome, const st
 
 	if (!text_of(f, COLUMN_DETAIL) || !evidence || evidence[0] != '{')
 		return trouble_set(t, "gives a finding without detail, or whose evidence is no JSON object");
-	if (severity && !is_severity(severity))
+	if (severity && gravity(severity) < 0)
 		return trouble_set(t, "gives a finding of severity \"%s\"; valid: info, warning, error", severity);
+	if (severity && gravity(severity) > gravity(job->check->severity)) /* findings count as of the check's */
+		return trouble_set(t, "is of severity %s and gives a finding of %s", job->check->severity, severity);
 	make_id(job, f, id);
 	db_bind_int(to, 1, job->run->id);
 	db_bind_text(to, 2, job->check->name);

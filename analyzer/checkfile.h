@@ -12,8 +12,9 @@
  *     1st statement   rows (pipeline, reason, n): subjects examined where reason is NULL, else unverifiable. A
  *                     pipeline without a row is one that the check does not apply to
  *     2nd statement   one row per finding, in a fixed order: pipeline, topic, partition, offset, key, redis_key,
- *                     identity, detail, evidence; optional stream, grp, consumer, entry, remedy, severity. identity
- *                     is text: what else makes the finding the same one in the next run
+ *                     identity, detail, evidence; optional stream, grp, consumer, entry, remedy, severity (not
+ *                     graver than the check's). identity is text: what else makes the finding the same one in the
+ *                     next run
  *     3rd statement   optional: rows (pipeline, n), the exact number of findings where the second does not give
  *                     them all
  *

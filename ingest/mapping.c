@@ -1,6 +1,8 @@
 /* mapping: does the key template fit at all? */
 #include "ingest/mapping.h"
 
+#include <string.h>
+
 #include "ingest/horizon.h"
 #include "sql/db.h"
 #include "sql/mem.h"
@@ -9,7 +11,8 @@
 enum { ENOUGH_KEYS = 100, STRETCH = 100000 }; /* STRETCH: offsets looked at below the end of a horizon */
 
 struct sides {
-	int64_t record_keys, in_redis, redis_keys;
+	int64_t keys, nameless;    /* record keys in the sample; those without a Redis key of their own */
+	int64_t record_keys, in_redis, redis_keys; /* looked at; found; of the server */
 };
 
 /* Of the record keys of the key sets: in Redis are those whose look found something. */
@@ -21,7 +24,9 @@ static void count_sides(const struct lane *lane, struct sides *sides)
 		const struct keyset_entry *entry;
 		size_t at = 0;
 
+		sides->nameless += lane->subjects[i].counts.nameless;
 		while (keys && (entry = keyset_next(keys, &at)) != NULL) {
+			sides->keys++;
 			sides->record_keys += entry->seen;
 			sides->in_redis += entry->present;
 		}
@@ -142,10 +147,33 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 	return plan_trouble(plan, "sample", lane, NULL, UNKNOWN, &what, t);
 }
 
+/*
+ * No record key has a Redis key of its own: in this format none can be written, or the longer template of another pipeline has them all. Nothing was
+ * looked at then, which is not nothing found.
+ */
+static int record_nameless(struct plan *plan, struct lane *lane, int64_t keys, struct trouble *t)
+{
+	const char *own = key_format_word(lane->pipeline->key_format), *template = template_text(lane->pipeline->key);
+	struct trouble what = { 0 }, why = { 0 };
+	const char *format = best_format(lane, &why);
+
+	lane->mapping = "broken";
+	if (format && strcmp(format, own) != 0) {
+		lane->mapping_hint = xstrdup(format);
+		trouble_set(&what, "the mapping does not fit: none of %lld record keys can be written as %s with key.format: %s; key.format: %s "
+			    "would fit", (long long)keys, template, own, format);
+	} else {
+		trouble_set(&what, "the mapping does not fit: none of %lld record keys has a Redis key of its own as %s with key.format: %s; it "
+			    "cannot be written so, or belongs to the longer template of another pipeline", (long long)keys, template, own);
+	}
+	return plan_trouble(plan, "sample", lane, NULL, UNKNOWN, &what, t);
+}
+
 int mapping_judge(struct plan *plan, struct lane *lane, struct trouble *t)
 {
 	struct sides sides;
 	int64_t due;
+	bool nothing; /* not one key was looked at */
 	int fitted;
 
 	count_sides(lane, &sides);
@@ -153,12 +181,18 @@ int mapping_judge(struct plan *plan, struct lane *lane, struct trouble *t)
 		lane->mapping = "fits";
 		return 0;
 	}
-	if (sides.record_keys < ENOUGH_KEYS || sides.redis_keys < ENOUGH_KEYS)
+	nothing = sides.nameless > 0 && sides.nameless == sides.keys;
+	if (!nothing && (sides.record_keys + sides.nameless < ENOUGH_KEYS || sides.redis_keys < ENOUGH_KEYS))
 		return 0;
 	fitted = fitted_before(plan, lane, t);
-	if (fitted != 0)
-		return fitted < 0 ? -1 : 0;
+	if (fitted < 0)
+		return -1;
+	if (nothing)
+		return fitted && sides.keys < ENOUGH_KEYS ? 0 : record_nameless(plan, lane, sides.keys, t);
+	if (fitted)
+		return 0;
 	if (count_due(plan, lane, &due, t) < 0)
 		return -1;
+	due += sides.nameless;
 	return due < ENOUGH_KEYS ? 0 : record_broken(plan, lane, &sides, due, t);
 }

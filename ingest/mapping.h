@@ -8,7 +8,10 @@
 
 #include "ingest/plan.h"
 
-/* Judges a lane whose keys were looked at; sets lane->mapping and mapping_hint, and records trouble where it is broken. 0, or -1: the index. */
+/*
+ * Judges a lane whose keys were looked at; sets lane->mapping and mapping_hint, and records trouble where it is broken, or where not one key was
+ * looked at. 0, or -1: the index.
+ */
 int mapping_judge(struct plan *plan, struct lane *lane, struct trouble *t);
 
 #endif

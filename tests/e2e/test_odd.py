@@ -10,7 +10,7 @@ import pytest
 from audited import Audited
 from observe import monitor_writes
 
-HEADER = "-- order: 5\n-- title: t\n-- severity: error\n-- claim: c\n-- unverifiable: never\n-- remedy: r\n"
+HEADER = "-- order: 5\n-- title: t\n-- severity: warning\n-- claim: c\n-- unverifiable: never\n-- remedy: r\n"
 SUBJECTS = "SELECT name AS pipeline, NULL AS reason, 1 AS n FROM pipeline WHERE run_id = :run;\n"
 FINDING = ("SELECT name AS pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key,"
            " '' AS identity, 'bad' AS detail, '{}' AS evidence FROM pipeline WHERE run_id = :run")
@@ -121,6 +121,8 @@ def test_checks_directory_is_read_before_the_work(pipe):
     (SUBJECTS.replace("1 AS n", "NULL AS n") + FINDING + " AND 0", "no count"),
     (SUBJECTS.replace("1 AS n", "-5 AS n") + FINDING + " AND 0", "no count"),
     (SUBJECTS.replace("1 AS n", "'many' AS n") + FINDING + " AND 0", "no count"),
+    (SUBJECTS + FINDING.replace("'bad'", "'critical' AS severity, 'bad'"), "severity"),
+    (SUBJECTS + FINDING.replace("'bad'", "'error' AS severity, 'bad'"), "of severity warning and gives a finding of error"),
     (SUBJECTS + "DELETE FROM finding RETURNING 1", "does more than read"),
     ("ATTACH 'other.db' AS other;" + FINDING, "does more than read"),
     (SUBJECTS + FINDING + " AND json_extract('{', '$.x')", "malformed JSON")])
