@@ -173,6 +173,8 @@ static int stream_partitions(struct fold *f, struct trouble *t)
 
 static int finish(struct fold *f, struct trouble *t)
 {
+	if (f->halved && f->table.entries.count == 0)
+		return trouble_set(t, "not one sampled key fits in the memory");
 	if (fence_at_rest(f, t) < 0 || fence_elsewhere(f, t) < 0 || rebase_count(f, t) < 0)
 		return -1;
 	return fold_write_topic(f, t);

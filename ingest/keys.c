@@ -104,6 +104,14 @@ static int extend_part(struct plan *plan, const struct lane *lane, struct subjec
 	return keyset_add(plan->run, subject->keys, plan->db, &range, t);
 }
 
+/* --since begins with a main threshold of 0. */
+static bool is_halved(const struct keyset *keys)
+{
+	int64_t main = keyset_main_threshold(keys), recent = keyset_recent_threshold(keys);
+
+	return recent < INT64_MAX || (main > 0 && main < INT64_MAX);
+}
+
 static int extend_subject(struct plan *plan, struct lane *lane, struct subject *subject, struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
@@ -120,7 +128,7 @@ static int extend_subject(struct plan *plan, struct lane *lane, struct subject *
 	for (int32_t p = 0; result == 0 && p < history->partitions && !run_stopped(plan->run); p++)
 		result = extend_part(plan, lane, subject, p, offsets[p], t);
 	free(offsets);
-	if (result == 0 && keyset_main_threshold(subject->keys) == 0 && keyset_recent_threshold(subject->keys) == 0)
+	if (result == 0 && keyset_count(subject->keys) == 0 && is_halved(subject->keys))
 		return trouble_set(t, "not one key fits in the memory; allow more with --memory");
 	return result;
 }

@@ -197,6 +197,7 @@ def meet(world, faults, again=False):
     return {outcome.faults: outcome for outcome, _ in outcomes}
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", ["healthy", "broken"])
 def test_faults(worlds, what):
     world = getattr(worlds, what)
