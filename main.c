@@ -683,6 +683,7 @@ static void watch_signals(const struct options *o)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGALRM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error like a full disk */
 	if (o->deadline_ms)
 		setitimer(ITIMER_REAL, &timer, NULL);
 }

@@ -2,6 +2,7 @@
 #include "ingest/config_read.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,12 +238,25 @@ bool topic_name_valid(const char *text)
 	       strcmp(text, "..");
 }
 
+/* As it is compiled when topics are matched. */
+static bool is_regex(const char *text)
+{
+	regex_t regex;
+
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	regfree(&regex);
+	return true;
+}
+
 static int add_topic(const struct reader *r, const struct rule *rule, const struct node *value, struct names *names)
 {
 	const char *text = value_text(r, rule, value);
 
 	if (!text)
 		return -1;
+	if (text[0] == '^' && !is_regex(text))
+		return reader_bad_value(r, rule, value, "no regular expression; valid: POSIX extended, like ^orders-[a-z]+$");
 	if (text[0] != '^' && !topic_name_valid(text))
 		return reader_bad_value(
 			r, rule, value,

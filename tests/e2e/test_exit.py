@@ -210,6 +210,7 @@ def test_usage(fencepost, work, args, words):
     (lambda c: c["pipelines"]["orders"].update(gruop="x"), "unknown key 'gruop'"),
     (lambda c: c["pipelines"]["orders"].update(state="counts"), "counts"),
     (lambda c: c["pipelines"]["orders"].pop("topic"), "topic"),
+    (lambda c: c["pipelines"]["orders"].update(topic="^orders-["), "regular expression"),
     (lambda c: c["pipelines"]["orders"].update(key="state:"), "{key}"),
     (lambda c: c["kafka"].update({"no.such.property": "1"}), "no.such.property"),
     (lambda c: c.update({"sample.keys": "many"}), "sample.keys"),
