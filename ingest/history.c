@@ -292,19 +292,17 @@ static struct history_part *owned_part(struct history_thread *thread, size_t par
 	return state;
 }
 
+/* Field by field, for the same reason as in kafka_replay.c. */
 static inline void record_fill(const struct raw_record *raw, bool numbers, struct record *out)
 {
-	*out = (struct record){
-		.offset = raw->offset,
-		.timestamp_ms = raw->timestamp_ms,
-		.key = raw->key,
-		.key_size = raw->key_size,
-		.value_size = raw->value_size,
-	};
-	if (raw->value_size >= 0)
-		out->value_hash = XXH3_64bits(raw->value, (size_t)raw->value_size);
-	if (numbers && raw->value_size > 0)
-		out->has_number = history_number(raw->value, raw->value_size, &out->number);
+	out->offset = raw->offset;
+	out->timestamp_ms = raw->timestamp_ms;
+	out->key = raw->key;
+	out->key_size = raw->key_size;
+	out->value_size = raw->value_size;
+	out->value_hash = raw->value_size < 0 ? 0 : XXH3_64bits(raw->value, (size_t)raw->value_size);
+	out->has_number = numbers && raw->value_size > 0 && history_number(raw->value, raw->value_size, &out->number);
+	out->source_topic = NULL;
 	if (raw->header)
 		history_source(raw->header, raw->header_size, out);
 }
