@@ -17,8 +17,8 @@ WERROR  ?=
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
-VARIANT := $(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(FAULTS),-faults)
 comma   := ,
+VARIANT := $(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(FAULTS),-faults)
 BUILD   ?= build$(VARIANT)
 GEN     := $(BUILD)/gen
 
@@ -140,19 +140,19 @@ deps-check:
 	@sh tests/install.sh check
 
 # A second make, so that pkg-config is asked again after the packages are there.
+SUBMAKE = $(MAKE) --no-print-directory -s -j$(shell nproc)
+
 demo: deps-demo
-	@$(MAKE) --no-print-directory all pipeline
+	@$(SUBMAKE) all pipeline
 	@BUILD=$(BUILD) bash tests/pipeline/demo.sh
 
 check: deps-check
-	@$(MAKE) --no-print-directory WERROR=1 check-built
-
-.PHONY: check-built
-check-built: all pipeline tools check-headers
-	@$(MAKE) --no-print-directory WERROR=1 unit fuzz
-	@$(MAKE) --no-print-directory WERROR=1 SAN=address,undefined unit fuzz
-	@$(MAKE) --no-print-directory WERROR=1 CC=clang unit
-	@$(MAKE) --no-print-directory WERROR=1 e2e
+	@$(SUBMAKE) WERROR=1 all pipeline tools
+	@$(SUBMAKE) WERROR=1 check-headers unit fuzz
+	@$(SUBMAKE) WERROR=1 SAN=address,undefined unit fuzz
+	@$(SUBMAKE) WERROR=1 CC=clang unit
+	@$(SUBMAKE) WERROR=1 FAULTS=1 all tools
+	@$(SUBMAKE) WERROR=1 e2e
 
 bench: deps-check
 	@$(MAKE) --no-print-directory all pipeline tools $(BENCH_BIN)
