@@ -197,6 +197,27 @@ def meet(world, faults, again=False):
     return {outcome.faults: outcome for outcome, _ in outcomes}
 
 
+@pytest.mark.parametrize("words, said", [
+    ("nonsense", "there is no fault nonsense"), ("db-step:0", "db-step:0: give a number from 1"), ("db-step:2x", "give a number from 1"),
+    ("db-step,,stdout", "a fault without a name"),
+])
+def test_words_that_are_not_understood(words, said):
+    done = subprocess.run([BUILD / "fencepost", "checks"], capture_output=True, text=True, env=cli.environment({"FENCEPOST_FAULT": words}))
+    assert done.returncode == 64 and said in done.stderr, done.stderr
+
+
+def test_a_fault_that_is_not_met():
+    for words, code in (("redis-scan", 99), ("redis-scan:3,stdout?", 99), ("redis-scan?", 0)):
+        done = subprocess.run([BUILD / "fencepost", "checks"], capture_output=True, text=True, env=cli.environment({"FENCEPOST_FAULT": words}))
+        assert done.returncode == code and "fault redis-scan never fired: it was passed 0 times" in done.stderr, (words, done.stderr)
+
+
+def test_a_build_for_operators_has_no_faults(fencepost):
+    symbols = subprocess.run(["nm", fencepost.path], capture_output=True, text=True).stdout
+    assert "fault_fires" not in symbols and " T main" in symbols
+    assert fencepost.run(["checks"], env={"FENCEPOST_FAULT": "stdout"}).code == 0
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", ["healthy", "broken"])
 def test_faults(worlds, what):
