@@ -1,4 +1,7 @@
-/* faultpoint: which faults are armed, and how often each was passed. The one state that is the process's: test builds alone have it. */
+/*
+ * faultpoint: which faults are armed, and how often each was passed. This is state of the whole process; test builds
+ * alone have it.
+ */
 #include "sql/faultpoint.h"
 
 #ifdef FENCEPOST_FAULTS
@@ -44,7 +47,8 @@ static int arm_one(const char *text, size_t size, struct trouble *t)
 	if (text[word] == ':') {
 		nth = strtol(text + word + 1, &end, 10);
 		if (nth < 1 || end != text + size - may_miss)
-			return trouble_set(t, "FENCEPOST_FAULT: %.*s: give a number from 1 after the colon", (int)size, text);
+			return trouble_set(t, "FENCEPOST_FAULT: %.*s: give a number from 1 after the colon", (int)size,
+					   text);
 	}
 	for (int i = 0; i < FAULT_POINT_COUNT; i++) {
 		if (strlen(words_of[i]) != word || memcmp(words_of[i], text, word))
@@ -74,7 +78,8 @@ bool fault_missed(int *at, bool *should, struct trouble *t)
 		if (faults[*at].nth == NEVER || atomic_load(&faults[*at].fired))
 			continue;
 		*should = !faults[*at].may_miss;
-		trouble_set(t, "fault %s never fired: it was passed %ld times", words_of[*at], atomic_load(&faults[*at].passes));
+		trouble_set(t, "fault %s never fired: it was passed %ld times", words_of[*at],
+			    atomic_load(&faults[*at].passes));
 		++*at;
 		return true;
 	}

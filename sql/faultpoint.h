@@ -1,6 +1,6 @@
 /*
- * faultpoint: named places where a test can make a call fail. Each stands in the condition that judges the real call, so
- * that the fault takes the way of the real failure:
+ * faultpoint: named places where a test can make a call fail. Each stands in the condition that judges the real call,
+ * so that the fault takes the way of the real failure:
  *
  *     if (FAULT(CHUNK_CHECKSUM) || checksum != XXH3_64bits(blob, size))
  *             return trouble_set(t, "the checksum does not match");
@@ -95,7 +95,10 @@ bool fault_fires(enum fault_point point);
 /* Arms the faults that words names. -1 where words are not understood. Before any thread is started. */
 int fault_arm(const char *words, struct trouble *t);
 
-/* The armed faults that never fired, one a call: true with words, and whether it should have; false at the end. Begin with *at 0. */
+/*
+ * The armed faults that never fired, one a call: true with words, and whether it should have; false at the end. Begin
+ * with *at 0.
+ */
 bool fault_missed(int *at, bool *should, struct trouble *t);
 
 #define FAULT(id) fault_fires(FAULT_##id)
