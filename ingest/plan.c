@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ingest/kafka_source.h"
+#include "ingest/vanished.h"
 #include "sql/mem.h"
 #include "sql/runlog.h"
 
@@ -158,8 +159,11 @@ int plan_make(struct plan *plan, struct trouble *t)
 		if (lane->lost && plan_trouble(plan, "replay", lane, NULL, UNKNOWN, &what, t) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < plan->lane_count; i++)
+	for (size_t i = 0; i < plan->lane_count; i++) {
 		find_claims(plan, &plan->lanes[i]);
+		if (!run_stopped(plan->run) && vanished_topics(plan, &plan->lanes[i], t) < 0)
+			return -1;
+	}
 	return 0;
 }
 
