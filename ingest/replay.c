@@ -45,11 +45,19 @@ static void grow(struct topic_history *topic, int32_t partitions)
 		};
 }
 
-static void describe(struct source *source, struct topic_history *topic)
+/* Trouble of an earlier look makes room for the next one. */
+static void forget(const struct run *run, const char *topic, struct trouble *trouble)
+{
+	if (trouble->text[0])
+		run_note(run, "topic %s: looking again after: %s", topic, trouble->text);
+	trouble->text[0] = '\0';
+}
+
+static void describe(const struct run *run, struct source *source, struct topic_history *topic)
 {
 	struct topic_description description;
 
-	topic->trouble.text[0] = '\0';
+	forget(run, topic->topic, &topic->trouble);
 	if (source->ops->describe(source, topic->topic, &description, &topic->trouble) < 0) {
 		trouble_wrap(&topic->trouble, "topic %s", topic->topic);
 		return;
@@ -128,14 +136,6 @@ static void choose_ends(struct topic_history *topic)
 	}
 }
 
-/* Trouble of an earlier look makes room for the next one. */
-static void forget(const struct run *run, const char *topic, struct trouble *trouble)
-{
-	if (trouble->text[0])
-		run_note(run, "topic %s: looking again after: %s", topic, trouble->text);
-	trouble->text[0] = '\0';
-}
-
 /* The last stable offset before the high watermark: whatever moves between, it never seems to lie above. */
 static void look_all(const struct run *run, struct source *source, struct topic_history *topics, size_t count)
 {
@@ -153,7 +153,7 @@ int replay_open(const struct run *run, struct source *source, sqlite3 *db, struc
 		struct trouble *t)
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
-		describe(source, &topics[i]);
+		describe(run, source, &topics[i]);
 	look_all(run, source, topics, count);
 	return resume_topics(run, source, db, topics, count, t);
 }
@@ -171,7 +171,7 @@ int replay_extend(const struct run *run, struct source *source, sqlite3 *db, str
 		  struct trouble *t)
 {
 	for (size_t i = 0; i < count && !run_stopped(run); i++)
-		describe(source, &topics[i]);
+		describe(run, source, &topics[i]);
 	look_all(run, source, topics, count);
 	for (size_t i = 0; i < count && !run_stopped(run); i++) {
 		int result = is_open(&topics[i]) ? resume_parts(run, db, &topics[i], t)
