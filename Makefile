@@ -78,7 +78,8 @@ $(BUILD)/lib$(1).a: $(call obj,$(call src,$(1))) $(if $(filter sql,$(1)),$(BUILD
 endef
 $(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
 
-$(BUILD)/fencepost: $(BUILD)/obj/main.o $(LIBS)
+MAIN_OBJ := $(call obj,main.c options.c console.c)
+$(BUILD)/fencepost: $(MAIN_OBJ) $(LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The extension: the sql stage again, speaking through SQLite's extension interface.
@@ -130,7 +131,7 @@ e2e: all pipeline tools
 	BUILD=$(BUILD) $(PYTEST) tests/e2e $(PYTEST_ARGS)
 
 check-headers: $(GEN)/sql_data.h
-	@for h in $(wildcard $(addsuffix /*.h,$(STAGES)) tests/pipeline/*.h); do \
+	@for h in $(wildcard *.h $(addsuffix /*.h,$(STAGES)) tests/pipeline/*.h); do \
 		$(CC) $(CPPFLAGS) -MF /dev/null $(CFLAGS) -Werror -fsyntax-only -x c $$h || { echo "not self-contained: $$h"; exit 1; }; \
 	done; echo "headers compile alone"
 

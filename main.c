@@ -1,12 +1,11 @@
 /*
  * fencepost: did we lose anything? An offline verifier of fenced state in Redis against the history of a Kafka topic.
  *
- * main holds the commands, the order of the stages, signals and the exit status. It alone reads clock, environment and arguments, and it
- * alone writes to stderr.
+ * main holds the commands, the order of the stages, signals and the exit status. It alone, with its parts options and console, reads clock,
+ * environment and arguments, and writes to stderr.
  */
 #include <errno.h>
 #include <jansson.h>
-#include <popt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,8 +19,10 @@
 #include <unistd.h>
 
 #include "analyzer/analyzer.h"
+#include "console.h"
 #include "ingest/config.h"
 #include "ingest/ingest.h"
+#include "options.h"
 #include "reports/reports.h"
 #include "sql/facts.h"
 #include "sql/faultpoint.h"
@@ -30,36 +31,6 @@
 #include "sql/runlog.h"
 
 enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1, EXIT_FINDINGS = 2, EXIT_CONFIG = 64, EXIT_BUSY = 75 };
-
-/* Options as text, before their values are read. */
-struct option_texts {
-	char *format, *since, *memory, *timeout, *wait, *deadline;
-	char **properties;
-	long long handles, rate;
-};
-
-/* What popt stores is ours: options_release. command and arguments are popt's. */
-struct options {
-	struct option_texts texts;
-	const char *command, *config, *output, *index, *checks, *metrics;
-	int quiet, all, help, version; /* popt sets ints */
-	bool json;
-	int64_t wait_ms, timeout_ms, deadline_ms, since_us, memory, handles;
-	struct config_overrides overrides;
-	struct poptOption *rows;
-	poptContext popt;
-	const char **arguments;     /* after the command */
-	int argument_count;
-};
-
-/* What the callbacks of struct run need. */
-struct console {
-	pthread_mutex_t lock;
-	bool quiet, terminal, dirty; /* dirty: a progress line without its newline is on the terminal */
-	int64_t shown_us, since_us, since_done;
-	const char *stage;
-};
-
 static atomic_int stop;
 
 static void on_signal(int number)
@@ -87,245 +58,11 @@ static int64_t tick_us(void *context)
 	return clock_us(CLOCK_MONOTONIC);
 }
 
-static void end_progress_line(struct console *console)
-{
-	if (console->dirty)
-		fputc('\n', stderr);
-	console->dirty = false;
-}
-
-static void note(void *context, const char *text)
-{
-	struct console *console = context;
-
-	pthread_mutex_lock(&console->lock);
-	end_progress_line(console);
-	fprintf(stderr, "fencepost: %s\n", text);
-	pthread_mutex_unlock(&console->lock);
-}
-
-static void show_progress(struct console *console, const struct progress *p, int64_t now)
-{
-	double seconds = (double)(now - console->since_us) / 1e6;
-	double rate = seconds > 0 ? (double)(p->done - console->since_done) / seconds : 0;
-
-	fprintf(stderr, "%sfencepost: %s %lld", console->terminal ? "\r\033[K" : "", p->stage, (long long)p->done);
-	if (p->total != UNKNOWN)
-		fprintf(stderr, " of %lld", (long long)p->total);
-	fprintf(stderr, " %s, %.0f/s", p->what, rate);
-	if (p->total != UNKNOWN && rate > 0 && p->total > p->done)
-		fprintf(stderr, ", %.0f s left", (double)(p->total - p->done) / rate);
-	fputs(console->terminal ? "" : "\n", stderr);
-	fflush(stderr);
-	console->dirty = console->terminal;
-}
-
-static void progress(void *context, const struct progress *p)
-{
-	struct console *console = context;
-	int64_t now;
-
-	if (console->quiet)
-		return;
-	pthread_mutex_lock(&console->lock);
-	now = clock_us(CLOCK_MONOTONIC);
-	if (!console->stage || strcmp(console->stage, p->stage) != 0 || p->done < console->since_done) {
-		console->stage = p->stage;
-		console->since_us = console->shown_us = now;
-		console->since_done = p->done;
-	} else if (now - console->shown_us >= 1000000) {
-		console->shown_us = now;
-		show_progress(console, p, now);
-	}
-	pthread_mutex_unlock(&console->lock);
-}
-
-static int fail(struct console *console, int status, const struct trouble *t)
-{
-	note(console, t->text[0] ? t->text : "failed for a reason that nobody told");
-	return status;
-}
-
-/* --- options ---------------------------------------------------------------------------------------------------------- */
-
-static const char about_commands[] =
-	"COMMAND [OPTION]...\n"
-	"\n"
-	"  audit            replay, sample, check, report: the nightly job\n"
-	"  replay           bring the index up to the topics' ends\n"
-	"  sample           replay, then look at Redis in the order that makes findings safe\n"
-	"  check [RUN]      fold and check what a run saw; the newest unless told\n"
-	"  report [RUN]     write the report of a checked run again\n"
-	"  runs             list runs\n"
-	"  checks [NAME]    list the checks, or show one with its claim and its SQL\n"
-	"  sql QUERY        query the index, read-only\n"
-	"\n"
-	"Exit status: 0 complete and nothing found; 2 findings; 1 something could not be looked at; 64 usage or config; 75 the index is busy.\n";
-
-static const char *environment(void *context, const char *name)
-{
-	(void)context;
-	return getenv(name);
-}
-
-static poptContext option_context(struct options *o, int argc, const char **argv)
-{
-	struct option_texts *x = &o->texts;
-	const struct poptOption rows[] = {
-		{ "config", 'c', POPT_ARG_STRING, &o->config, 0, "fencepost.yaml unless told", "FILE" },
-		{ "output", 'o', POPT_ARG_STRING, &o->output, 0, "report directory; reports/RUN unless told", "DIR" },
-		{ "index", 0, POPT_ARG_STRING, &o->index, 0, "index, instead of the config's", "FILE" },
-		{ "format", 0, POPT_ARG_STRING, &x->format, 0, "text or json, on stdout", "FORMAT" },
-		{ "quiet", 'q', POPT_ARG_NONE, &o->quiet, 0, "no progress", NULL },
-		{ "all", 0, POPT_ARG_NONE, &o->all, 0, "look at every key", NULL },
-		{ "since", 0, POPT_ARG_STRING, &x->since, 0, "look only at keys written since, at all of them, without a scan", "TIME" },
-		{ "checks", 0, POPT_ARG_STRING, &o->checks, 0, "more checks, or others of the same name", "DIR" },
-		{ "metrics", 0, POPT_ARG_STRING, &o->metrics, 0, "write metrics.prom there too, on failure as well", "FILE" },
-		{ "memory", 0, POPT_ARG_STRING, &x->memory, 0, "for the tables of keys; 256M unless told", "SIZE" },
-		{ "handles", 0, POPT_ARG_LONGLONG, &x->handles, 0, "Kafka consumer handles; 2 unless told", "N" },
-		{ "redis-rate", 0, POPT_ARG_LONGLONG, &x->rate, 0, "keys a second; 0 is unlimited", "N" },
-		{ "timeout", 0, POPT_ARG_STRING, &x->timeout, 0, "without progress, until a partition or server is given up; 60s", "DURATION" },
-		{ "wait", 0, POPT_ARG_STRING, &x->wait, 0, "for another writer of the index to finish; 0s", "DURATION" },
-		{ "deadline", 0, POPT_ARG_STRING, &x->deadline, 0, "end by then; what is indexed is kept", "DURATION" },
-		{ NULL, 'X', POPT_ARG_ARGV, &x->properties, 0, "librdkafka property, as often as needed", "PROP=VAL" },
-		{ NULL, 'F', POPT_ARG_STRING, &o->overrides.kafka_file, 0, "file of librdkafka properties", "FILE" },
-		{ "redis", 'u', POPT_ARG_STRING, &o->overrides.redis_url, 0, "redis://[user[:password]@]host[:port][/db] or unix:///path; "
-		  "REDISCLI_AUTH is read", "URL" },
-		{ "help", 'h', POPT_ARG_NONE, &o->help, 0, "show this", NULL },
-		{ "version", 'V', POPT_ARG_NONE, &o->version, 0, "show the version", NULL },
-		POPT_TABLEEND
-	};
-	poptContext context;
-
-	o->rows = xmemdup(rows, sizeof(rows)); /* popt keeps the table */
-	context = poptGetContext("fencepost", argc, argv, o->rows, 0);
-
-	poptSetOtherOptionHelp(context, about_commands);
-	return context;
-}
-
-/* Decimal digits, then at most one of the suffixes k, M, G (powers of 1024). 1, or 0 where it is none. */
-static int read_size(const char *text, int64_t *size)
-{
-	const char *letters = "kMG", *letter;
-	char *end;
-	int shift = 0;
-
-	if (*text < '0' || *text > '9')
-		return 0;
-	errno = 0;
-	*size = strtoll(text, &end, 10);
-	if (*end && (letter = strchr(letters, *end)) != NULL)
-		shift = 10 * (int)(letter - letters + 1);
-	if (errno || end[shift > 0] || *size > INT64_MAX >> shift)
-		return 0;
-	*size <<= shift;
-	return 1;
-}
-
-static int read_texts(struct options *o, struct trouble *t)
-{
-	const struct option_texts *x = &o->texts;
-
-	if (x->format && strcmp(x->format, "text") != 0 && strcmp(x->format, "json") != 0)
-		return trouble_set(t, "--format %s: not valid; give text or json", x->format);
-	if (x->since && !config_time(x->since, &o->since_us))
-		return trouble_set(t, "--since %s: not valid; give " CONFIG_TIME_WORDS, x->since);
-	if (o->since_us != UNKNOWN && o->since_us > clock_us(CLOCK_REALTIME))
-		return trouble_set(t, "--since %s: has not come yet, so no key was written since", x->since);
-	if (x->memory && (!read_size(x->memory, &o->memory) || o->memory < 1 << 20))
-		return trouble_set(t, "--memory %s: not valid; give a size from 1M, like 256M", x->memory);
-	if (x->timeout && (!config_duration(x->timeout, &o->timeout_ms) || o->timeout_ms < 1 || o->timeout_ms > INT32_MAX))
-		return trouble_set(t, "--timeout %s: not valid; give " CONFIG_DURATION_WORDS, x->timeout);
-	if (x->wait && !config_duration(x->wait, &o->wait_ms))
-		return trouble_set(t, "--wait %s: not valid; give " CONFIG_DURATION_WORDS, x->wait);
-	if (x->deadline && (!config_duration(x->deadline, &o->deadline_ms) || o->deadline_ms < 1))
-		return trouble_set(t, "--deadline %s: not valid; give " CONFIG_DURATION_WORDS, x->deadline);
-	if (x->handles < 1 || x->handles > 64)
-		return trouble_set(t, "--handles %lld: not valid; give a number from 1 to 64", x->handles);
-	if (x->rate < -1)
-		return trouble_set(t, "--redis-rate %lld: not valid; give a number of keys, or 0 for unlimited", x->rate);
-	if (o->all && o->since_us != UNKNOWN)
-		return trouble_set(t, "--all and --since exclude each other");
-	o->json = x->format && strcmp(x->format, "json") == 0;
-	o->handles = x->handles;
-	o->overrides.redis_rate = x->rate < 0 ? UNKNOWN : x->rate;
-	o->overrides.kafka_properties = (const char *const *)x->properties;
-	while (x->properties && x->properties[o->overrides.kafka_property_count])
-		o->overrides.kafka_property_count++;
-	return 0;
-}
-
-static int read_options(struct options *o, int argc, const char **argv, struct trouble *t)
-{
-	poptContext context;
-	int bad;
-
-	*o = (struct options){ .texts = { .handles = 2, .rate = -1 }, .timeout_ms = 60000, .since_us = UNKNOWN, .memory = 256 << 20 };
-	o->overrides = (struct config_overrides){ .env = environment, .redis_auth = getenv("REDISCLI_AUTH") };
-	o->popt = context = option_context(o, argc, argv);
-	bad = poptGetNextOpt(context);
-	if (bad < -1)
-		return trouble_set(t, "%s: %s; try fencepost --help", poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(bad));
-	if (o->help)
-		poptPrintHelp(context, stdout, 0);
-	if (o->help || o->version)
-		return 0;
-	if (!o->config)
-		o->config = xstrdup("fencepost.yaml");
-	o->command = poptGetArg(context);
-	o->arguments = poptGetArgs(context);
-	while (o->arguments && o->arguments[o->argument_count])
-		o->argument_count++;
-	if (!o->command)
-		return trouble_set(t, "no command; try fencepost --help");
-	return read_texts(o, t);
-}
-
-/* Covers the rest of an argument from where it holds text + skip, so that the list of processes does not show it. */
-static void cover(char *argument, const char *text, size_t skip)
-{
-	char *found = strstr(argument, text);
-
-	if (found)
-		memset(found + skip, '*', strlen(found + skip));
-}
-
-/* Passwords stand in -u after the scheme and in -X after the name. popt has copies. */
-static void cover_secrets(const struct options *o, int argc, const char **argv)
-{
-	const char *url = o->overrides.redis_url, *value;
-
-	for (int i = 1; i < argc; i++) {
-		if (url && strchr(url, '@') && strstr(url, "://"))
-			cover((char *)argv[i], url, (size_t)(strstr(url, "://") - url) + 3);
-		for (char **p = o->texts.properties; p && *p; p++)
-			if ((value = strchr(*p, '=')) != NULL)
-				cover((char *)argv[i], *p, (size_t)(value - *p) + 1);
-	}
-}
-
-static void options_release(struct options *o)
-{
-	const char *texts[] = { o->config, o->output, o->index, o->checks, o->metrics, o->overrides.kafka_file, o->overrides.redis_url,
-				o->texts.format, o->texts.since, o->texts.memory, o->texts.timeout, o->texts.wait, o->texts.deadline };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		free((void *)texts[i]);
-	for (char **p = o->texts.properties; p && *p; p++)
-		free(*p);
-	free(o->texts.properties);
-	poptFreeContext(o->popt);
-	free(o->rows);
-}
-
-/* --- commands --------------------------------------------------------------------------------------------------------- */
-
 struct session {
 	struct options *o;
 	struct console *console;
 	struct run run;
-	struct config *config;      /* NULL for commands that need none */
+	struct config *config; /* NULL for commands that need none */
 	struct index index;
 };
 
@@ -360,7 +97,7 @@ static int open_index(struct session *s, bool write, struct trouble *t)
 
 	if (opened == INDEX_OPEN)
 		return EXIT_CLEAN;
-	return fail(s->console, opened == INDEX_BUSY ? EXIT_BUSY : EXIT_TROUBLE, t);
+	return console_fail(s->console, opened == INDEX_BUSY ? EXIT_BUSY : EXIT_TROUBLE, t);
 }
 
 static int record_settings(struct session *s, struct trouble *t)
@@ -368,9 +105,12 @@ static int record_settings(struct session *s, struct trouble *t)
 	const struct config *c = s->config;
 	char numbers[4][24];
 	const struct fact_setting rows[] = {
-		{ s->run.id, "fail.on", severity_word(c->fail_on) },       { s->run.id, "sample.keys", numbers[0] },
-		{ s->run.id, "max.findings", numbers[1] },                 { s->run.id, "recent_ms", numbers[2] },
-		{ s->run.id, "expect.empty", c->expect_empty ? "1" : "0" }, { s->run.id, "memory", numbers[3] },
+		{ s->run.id, "fail.on", severity_word(c->fail_on) },
+		{ s->run.id, "sample.keys", numbers[0] },
+		{ s->run.id, "max.findings", numbers[1] },
+		{ s->run.id, "recent_ms", numbers[2] },
+		{ s->run.id, "expect.empty", c->expect_empty ? "1" : "0" },
+		{ s->run.id, "memory", numbers[3] },
 	};
 
 	snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)c->sample_keys);
@@ -470,16 +210,17 @@ static int write_metrics(struct session *s, int status)
 	if (!s->o->metrics)
 		return status;
 	if (s->index.db && s->run.id) {
-		written = reports_metrics(&s->run, s->index.db, status != EXIT_CLEAN && status != EXIT_FINDINGS, s->o->metrics, &t);
+		written = reports_metrics(&s->run, s->index.db, status != EXIT_CLEAN && status != EXIT_FINDINGS,
+					  s->o->metrics, &t);
 		if (written == 0)
 			return status;
-		note(s->console, t.text);
+		console_note(s->console, t.text);
 		status = status == EXIT_CLEAN ? EXIT_TROUBLE : status;
 	}
 	written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
 	if (written == 0)
 		return status;
-	note(s->console, t.text);
+	console_note(s->console, t.text);
 	return status == EXIT_CLEAN ? EXIT_TROUBLE : status;
 }
 
@@ -489,11 +230,15 @@ static int say_stopped(struct session *s)
 	struct trouble t = { 0 };
 
 	if (s->run.id && reports_looked(&s->run, s->index.db, s->o->json, stdout, &t) < 0)
-		note(s->console, t.text);
+		console_note(s->console, t.text);
 	if (atomic_load(&stop) == SIGALRM)
-		note(s->console, "the deadline has passed; what was indexed is kept, and the next run resumes there; no report was written");
+		console_note(s->console,
+			     "the deadline has passed; what was indexed is kept, and the next run resumes there; "
+			     "no report was written");
 	else
-		note(s->console, "interrupted; what was indexed is kept, and the next run resumes there; no report was written");
+		console_note(
+			s->console,
+			"interrupted; what was indexed is kept, and the next run resumes there; no report was written");
 	return EXIT_TROUBLE;
 }
 
@@ -502,18 +247,18 @@ static int run_stages(struct session *s, struct trouble *t)
 	int done;
 
 	if (begin_run(s, t) < 0)
-		return fail(s->console, EXIT_TROUBLE, t);
+		return console_fail(s->console, EXIT_TROUBLE, t);
 	done = ingest(s, t);
 	if (done < 0)
-		return fail(s->console, EXIT_TROUBLE, t);
+		return console_fail(s->console, EXIT_TROUBLE, t);
 	if (done == 0)
 		return say_stopped(s);
 	if (strcmp(s->o->command, "audit") != 0)
 		return reports_looked(&s->run, s->index.db, s->o->json, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
 	if (check(s, t) < 0)
-		return run_stopped(&s->run) ? say_stopped(s) : fail(s->console, EXIT_TROUBLE, t);
+		return run_stopped(&s->run) ? say_stopped(s) : console_fail(s->console, EXIT_TROUBLE, t);
 	done = publish(s, true, t);
-	return done < 0 ? fail(s->console, EXIT_TROUBLE, t) : done;
+	return done < 0 ? console_fail(s->console, EXIT_TROUBLE, t) : done;
 }
 
 /* audit, replay, sample */
@@ -523,7 +268,7 @@ static int command_run(struct session *s)
 	int status;
 
 	if (need_config(s, true, &t) < 0 || need_checks(s, &t) < 0)
-		return write_metrics(s, fail(s->console, EXIT_CONFIG, &t));
+		return write_metrics(s, console_fail(s->console, EXIT_CONFIG, &t));
 	status = open_index(s, true, &t);
 	if (status == EXIT_CLEAN)
 		status = run_stages(s, &t);
@@ -539,7 +284,8 @@ static int choose_run(struct session *s, const char *reached, struct trouble *t)
 	if (s->o->argument_count > 0) {
 		s->run.id = strtoll(s->o->arguments[0], &end, 10);
 		if (*end || s->run.id <= 0)
-			return trouble_set(t, "%s: not the number of a run; fencepost runs lists them", s->o->arguments[0]);
+			return trouble_set(t, "%s: not the number of a run; fencepost runs lists them",
+					   s->o->arguments[0]);
 		found = run_has(s->index.db, s->run.id, reached, t);
 		if (found == 0)
 			trouble_set(t, "run %lld: no such run, or it was not %s", (long long)s->run.id, reached);
@@ -558,14 +304,14 @@ static int again(struct session *s)
 	int status;
 
 	if (need_config(s, false, &t) < 0 || need_checks(s, &t) < 0)
-		return fail(s->console, EXIT_CONFIG, &t);
+		return console_fail(s->console, EXIT_CONFIG, &t);
 	status = open_index(s, true, &t);
 	if (status != EXIT_CLEAN)
 		return status;
 	if (choose_run(s, anew ? "sampled" : "checked", &t) < 0 || (anew && check(s, &t) < 0))
-		return fail(s->console, EXIT_TROUBLE, &t);
+		return console_fail(s->console, EXIT_TROUBLE, &t);
 	status = publish(s, !anew, &t);
-	return status < 0 ? fail(s->console, EXIT_TROUBLE, &t) : status;
+	return status < 0 ? console_fail(s->console, EXIT_TROUBLE, &t) : status;
 }
 
 /* check, report */
@@ -577,14 +323,14 @@ static int command_again(struct session *s)
 struct checks_shown {
 	const struct options *o;
 	int count;
-	bool unfit;                 /* a text that JSON cannot hold */
+	bool unfit; /* a text that JSON cannot hold */
 };
 
 static bool show_check_json(const struct check_text *check)
 {
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "check", check->name, "severity", check->severity, "title",
-				check->title, "claim", check->claim, "unverifiable", check->unverifiable, "remedy", check->remedy,
-				"sql", check->sql);
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "check", check->name, "severity",
+				check->severity, "title", check->title, "claim", check->claim, "unverifiable",
+				check->unverifiable, "remedy", check->remedy, "sql", check->sql);
 
 	if (!row)
 		return false;
@@ -607,8 +353,8 @@ static void show_check(void *context, const struct check_text *check)
 	else if (o->argument_count == 0)
 		printf("%-24s %-8s %s\n", check->name, check->severity, check->title);
 	else
-		printf("%s (%s): %s\n\nclaim: %s\n\nunverifiable: %s\n\nremedy: %s\n\n%s", check->name, check->severity, check->title,
-		       check->claim, check->unverifiable, check->remedy, check->sql);
+		printf("%s (%s): %s\n\nclaim: %s\n\nunverifiable: %s\n\nremedy: %s\n\n%s", check->name, check->severity,
+		       check->title, check->claim, check->unverifiable, check->remedy, check->sql);
 }
 
 static int command_checks(struct session *s)
@@ -617,14 +363,14 @@ static int command_checks(struct session *s)
 	struct trouble t = { 0 };
 
 	if (analyzer_checks(s->o->checks, show_check, &shown, &t) < 0)
-		return fail(s->console, EXIT_CONFIG, &t);
+		return console_fail(s->console, EXIT_CONFIG, &t);
 	if (shown.count > 0 && !shown.unfit)
 		return EXIT_CLEAN;
 	if (shown.unfit)
 		trouble_set(&t, "a check is not written in UTF-8, which JSON needs");
 	else
 		trouble_set(&t, "%s: no such check; fencepost checks lists them", s->o->arguments[0]);
-	return fail(s->console, EXIT_CONFIG, &t);
+	return console_fail(s->console, EXIT_CONFIG, &t);
 }
 
 /* runs, sql: read-only, also while an audit runs */
@@ -636,16 +382,16 @@ static int command_read(struct session *s)
 
 	if (sql && s->o->argument_count != 1) {
 		trouble_set(&t, "sql takes one QUERY");
-		return fail(s->console, EXIT_CONFIG, &t);
+		return console_fail(s->console, EXIT_CONFIG, &t);
 	}
 	if (need_config(s, false, &t) < 0)
-		return fail(s->console, EXIT_CONFIG, &t);
+		return console_fail(s->console, EXIT_CONFIG, &t);
 	status = open_index(s, false, &t);
 	if (status != EXIT_CLEAN)
 		return status;
 	if ((sql ? reports_query(&s->run, s->index.db, s->o->arguments[0], s->o->json, stdout, &t)
 		 : reports_runs(&s->run, s->index.db, s->o->json, stdout, &t)) < 0)
-		return fail(s->console, EXIT_TROUBLE, &t);
+		return console_fail(s->console, EXIT_TROUBLE, &t);
 	return EXIT_CLEAN;
 }
 
@@ -654,8 +400,9 @@ static const struct {
 	int (*run)(struct session *);
 	int arguments; /* at most */
 } commands[] = {
-	{ "audit", command_run, 0 },    { "replay", command_run, 0 },    { "sample", command_run, 0 }, { "check", command_again, 1 },
-	{ "report", command_again, 1 }, { "checks", command_checks, 1 }, { "runs", command_read, 0 },  { "sql", command_read, 1 },
+	{ "audit", command_run, 0 },   { "replay", command_run, 0 },   { "sample", command_run, 0 },
+	{ "check", command_again, 1 }, { "report", command_again, 1 }, { "checks", command_checks, 1 },
+	{ "runs", command_read, 0 },   { "sql", command_read, 1 },
 };
 
 static int dispatch(struct session *s)
@@ -668,16 +415,17 @@ static int dispatch(struct session *s)
 		if (s->o->argument_count <= commands[i].arguments)
 			return commands[i].run(s);
 		trouble_set(&t, "%s: unexpected argument %s", s->o->command, s->o->arguments[commands[i].arguments]);
-		return fail(s->console, EXIT_CONFIG, &t);
+		return console_fail(s->console, EXIT_CONFIG, &t);
 	}
 	trouble_set(&t, "%s: no such command; try fencepost --help", s->o->command);
-	return fail(s->console, EXIT_CONFIG, &t);
+	return console_fail(s->console, EXIT_CONFIG, &t);
 }
 
 static void watch_signals(const struct options *o)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	struct itimerval timer = { .it_value = { .tv_sec = o->deadline_ms / 1000, .tv_usec = o->deadline_ms % 1000 * 1000 } };
+	struct itimerval timer = { .it_value = { .tv_sec = o->deadline_ms / 1000,
+						 .tv_usec = o->deadline_ms % 1000 * 1000 } };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -697,7 +445,7 @@ static int close_stdout(struct console *console, int status)
 	if (fclose(stdout) == 0 && !bad)
 		return status;
 	trouble_set(&t, "write to stdout: %s", strerror(errno));
-	return fail(console, EXIT_TROUBLE, &t);
+	return console_fail(console, EXIT_TROUBLE, &t);
 }
 
 /* Test builds: an armed fault that never fired leaves the test without proof. */
@@ -718,7 +466,7 @@ static int count_faults(struct console *console, int status)
 	int at = 0;
 
 	while (fault_missed(&at, &should, &t)) {
-		note(console, t.text);
+		console_note(console, t.text);
 		status = should ? EXIT_FAULT_MISSED : status;
 	}
 	return status;
@@ -744,14 +492,19 @@ static int run_program(struct console *console, struct options *o, bool readable
 	int status;
 
 	if (!readable)
-		return fail(console, EXIT_CONFIG, t);
+		return console_fail(console, EXIT_CONFIG, t);
 	if (o->version)
 		puts("fencepost " FENCEPOST_VERSION);
 	if (o->help || o->version)
 		return close_stdout(console, EXIT_CLEAN);
 	console->quiet = o->quiet;
-	s.run = (struct run){ .wall_us = wall_us, .tick_us = tick_us, .progress = progress, .note = note, .stop = &stop,
-			      .context = console, .memory = (size_t)o->memory };
+	s.run = (struct run){ .wall_us = wall_us,
+			      .tick_us = tick_us,
+			      .progress = console_progress,
+			      .note = console_note,
+			      .stop = &stop,
+			      .context = console,
+			      .memory = (size_t)o->memory };
 	watch_signals(o);
 	status = dispatch(&s);
 	index_close(&s.index);
@@ -764,12 +517,12 @@ int main(int argc, const char **argv)
 	struct console console = { .lock = PTHREAD_MUTEX_INITIALIZER, .terminal = isatty(STDERR_FILENO) };
 	struct trouble t = { 0 };
 	struct options o = { 0 };
-	bool readable = arm_faults(&t) == 0 && read_options(&o, argc, argv, &t) == 0;
+	bool readable = arm_faults(&t) == 0 && options_read(&o, argc, argv, wall_us(NULL), &t) == 0;
 	int status;
 
-	cover_secrets(&o, argc, argv);
+	options_cover_secrets(&o, argc, argv);
 	status = run_program(&console, &o, readable, &t);
-	end_progress_line(&console);
+	console_end_progress(&console);
 	options_release(&o);
 	return status;
 }

@@ -64,9 +64,9 @@ int64_t horizon_wait_us(const struct plan *plan, const struct lane *lane)
 }
 
 struct bound {
-	int64_t end;            /* UNKNOWN: none */
-	const char *source;     /* of the end */
-	const char *reason;     /* why there is none */
+	int64_t end;        /* UNKNOWN: none */
+	const char *source; /* of the end */
+	const char *reason; /* why there is none */
 };
 
 /* Records below the high watermark that was read before C existed when C was read, so C speaks for them; a commit beyond the log speaks for nothing more. */
@@ -75,10 +75,12 @@ static struct bound commit_bound(const struct partition_looks *looks)
 	struct bound b = { .end = UNKNOWN };
 
 	if (looks->commit.value != UNKNOWN && looks->high_watermark.value != UNKNOWN) {
-		b.end = looks->commit.value < looks->high_watermark.value ? looks->commit.value : looks->high_watermark.value;
+		b.end = looks->commit.value < looks->high_watermark.value ? looks->commit.value
+									  : looks->high_watermark.value;
 		b.source = "committed";
 	} else {
-		b.reason = looks->commit.at_us == UNKNOWN || looks->commit.trouble.text[0] || looks->high_watermark.value == UNKNOWN
+		b.reason = looks->commit.at_us == UNKNOWN || looks->commit.trouble.text[0] ||
+					   looks->high_watermark.value == UNKNOWN
 				   ? "commit-unknown"
 				   : "no-commit";
 	}
@@ -98,9 +100,11 @@ static struct bound age_bound(const struct lane *lane, const struct look *first_
 	return b;
 }
 
-static struct bound bound_of(const struct lane *lane, const struct partition_looks *looks, int64_t sampled_us, char *words, size_t room)
+static struct bound bound_of(const struct lane *lane, const struct partition_looks *looks, int64_t sampled_us,
+			     char *words, size_t room)
 {
-	struct bound b = lane->pipeline->horizon == HORIZON_AGE ? age_bound(lane, &looks->first_end, sampled_us) : commit_bound(looks);
+	struct bound b = lane->pipeline->horizon == HORIZON_AGE ? age_bound(lane, &looks->first_end, sampled_us)
+								: commit_bound(looks);
 
 	if (looks->proven != UNKNOWN && (b.end == UNKNOWN || looks->proven > b.end)) {
 		snprintf(words, room, "%s in run %lld", lane->pipeline->horizon == HORIZON_AGE ? "age" : "committed",
@@ -117,7 +121,8 @@ int64_t horizon_end(const struct lane *lane, const struct partition_looks *looks
 	return bound_of(lane, looks, sampled_us, words, sizeof(words)).end;
 }
 
-static int count_records(struct plan *plan, int64_t incarnation_id, int32_t partition, int64_t *records, struct trouble *t)
+static int count_records(struct plan *plan, int64_t incarnation_id, int32_t partition, int64_t *records,
+			 struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int more;
@@ -156,11 +161,12 @@ static const char *commit_trouble(const struct lane *lane, const struct subject 
 {
 	if (commit->trouble.text[0])
 		return commit->trouble.text;
-	return subject->role == ROLE_SOURCE && lane->pipeline->group && commit->at_us == UNKNOWN ? "not asked for" : NULL;
+	return subject->role == ROLE_SOURCE && lane->pipeline->group && commit->at_us == UNKNOWN ? "not asked for"
+												 : NULL;
 }
 
-static int record_part(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, int64_t sampled_us,
-		       struct trouble *t)
+static int record_part(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p,
+		       int64_t sampled_us, struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	const struct topic_part *part = &history->parts[p];

@@ -16,7 +16,8 @@
 enum { REPLICA_WAIT_MS = 30000 };
 
 /* Calls what for each lane that is not lost; where it fails, the lane is lost, said so, and the others go on. */
-static int each_lane(struct plan *plan, const char *stage, int (*what)(struct plan *, struct lane *, struct trouble *), struct trouble *t)
+static int each_lane(struct plan *plan, const char *stage, int (*what)(struct plan *, struct lane *, struct trouble *),
+		     struct trouble *t)
 {
 	for (size_t i = 0; i < plan->lane_count && !run_stopped(plan->run); i++) {
 		struct lane *lane = &plan->lanes[i];
@@ -31,14 +32,16 @@ static int each_lane(struct plan *plan, const char *stage, int (*what)(struct pl
 	return 0;
 }
 
-typedef int replay_step(const struct run *, struct source *, sqlite3 *, struct topic_history *, size_t, struct trouble *);
+typedef int replay_step(const struct run *, struct source *, sqlite3 *, struct topic_history *, size_t,
+			struct trouble *);
 
 static int each_cluster(struct plan *plan, replay_step *step, struct trouble *t)
 {
 	for (size_t i = 0; i < plan->cluster_count && !run_stopped(plan->run); i++) {
 		struct cluster *cluster = &plan->clusters[i];
 
-		if (cluster->source && step(plan->run, cluster->source, plan->db, cluster->histories, cluster->count, t) < 0)
+		if (cluster->source &&
+		    step(plan->run, cluster->source, plan->db, cluster->histories, cluster->count, t) < 0)
 			return -1;
 	}
 	return 0;
@@ -68,8 +71,8 @@ static int wait_for_age(struct plan *plan, struct lane *lane, struct trouble *t)
 
 	(void)t;
 	if (wait > 0)
-		run_note(plan->run, "%s: waiting %lld s until the ends are as old as the horizon asks", lane->pipeline->name,
-			 (long long)(wait / 1000000 + 1));
+		run_note(plan->run, "%s: waiting %lld s until the ends are as old as the horizon asks",
+			 lane->pipeline->name, (long long)(wait / 1000000 + 1));
 	while ((wait = horizon_wait_us(plan, lane)) > 0 && !run_stopped(plan->run)) {
 		int64_t nap = wait < 200000 ? wait : 200000;
 
@@ -115,8 +118,9 @@ static int look_at_server(struct plan *plan, struct lane *lane, struct writer *w
 		const struct subject *subject = &lane->subjects[i];
 		const struct topic_history *history = subject_history(lane, subject);
 
-		if (subject->role == ROLE_SOURCE && sampler_epochs(lane->sampler, writer, lane->pipeline, subject->topic_id, history->topic,
-								   history->partitions, t) < 0)
+		if (subject->role == ROLE_SOURCE &&
+		    sampler_epochs(lane->sampler, writer, lane->pipeline, subject->topic_id, history->topic,
+				   history->partitions, t) < 0)
 			return -1;
 	}
 	return 0;
@@ -145,7 +149,8 @@ static int ask_the_rest(struct plan *plan, struct lane *lane, struct writer *wri
 		struct subject *subject = &lane->subjects[i];
 		struct sample_subject subject_about = about(lane, subject);
 
-		if (subject->keys && sampler_ask(lane->sampler, writer, &subject_about, subject->keys, &subject->counts, t) < 0)
+		if (subject->keys &&
+		    sampler_ask(lane->sampler, writer, &subject_about, subject->keys, &subject->counts, t) < 0)
 			return -1;
 	}
 	return 0;
@@ -217,7 +222,8 @@ static int ask_lanes(struct plan *plan, struct trouble *t)
 }
 
 /* What else of a partition was asked for and not answered. */
-static int record_unread(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, struct trouble *t)
+static int record_unread(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p,
+			 struct trouble *t)
 {
 	const struct partition_looks *looks = &subject->looks[p];
 	const struct {
@@ -231,9 +237,44 @@ static int record_unread(struct plan *plan, const struct lane *lane, const struc
 	};
 
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++)
-		if (unread[i].why->text[0] && plan_trouble(plan, unread[i].stage, lane, subject, p, unread[i].why, t) < 0)
+		if (unread[i].why->text[0] &&
+		    plan_trouble(plan, unread[i].stage, lane, subject, p, unread[i].why, t) < 0)
 			return -1;
 	return 0;
+}
+
+/* The partition whose log now ends below what was indexed of it, or NULL. */
+static const struct topic_part *fallen_part(const struct topic_history *history)
+{
+	for (int32_t p = 0; p < history->partitions; p++) {
+		const struct topic_part *part = &history->parts[p];
+
+		if (part->end != UNKNOWN && part->next != UNKNOWN && part->end < part->next)
+			return part;
+	}
+	return NULL;
+}
+
+/* A topic that was deleted and created again between two looks: its sample is that of a history which is gone. */
+static int record_replaced(struct plan *plan, const struct lane *lane, const struct subject *subject, struct trouble *t)
+{
+	const struct topic_history *history = subject_history(lane, subject);
+	const struct topic_part *part = fallen_part(history);
+	struct trouble what = { 0 };
+
+	if (part)
+		trouble_set(&what,
+			    "the log of partition %d ends at %lld, below the %lld that was indexed: the topic was "
+			    "created anew, or its "
+			    "history rewritten, while it was looked at; audit again",
+			    (int)part->partition, (long long)part->end, (long long)part->next);
+	else if (subject->keys && history->incarnation_id != subject->keyed_incarnation)
+		trouble_set(
+			&what,
+			"the topic was created anew, or its history rewritten, while it was looked at; audit again");
+	else
+		return 0;
+	return plan_trouble(plan, "sample", lane, subject, UNKNOWN, &what, t);
 }
 
 /* Partitions that were not replayed to their end, and looks that failed. */
@@ -243,6 +284,8 @@ static int record_uncovered(struct plan *plan, struct lane *lane, struct trouble
 		struct subject *subject = &lane->subjects[i];
 		const struct topic_history *history = subject_history(lane, subject);
 
+		if (record_replaced(plan, lane, subject, t) < 0)
+			return -1;
 		if (history->trouble.text[0] && !subject->told &&
 		    plan_trouble(plan, "replay", lane, subject, UNKNOWN, &history->trouble, t) < 0)
 			return -1;
@@ -293,7 +336,8 @@ static int look_replay(struct plan *plan, struct trouble *t)
 
 	if (each_cluster(plan, replay_open, t) < 0)
 		return -1;
-	if (each_lane(plan, "replay", looks_first, t) < 0 || plan_record(plan, t) < 0 || each_cluster(plan, replay_run, t) < 0)
+	if (each_lane(plan, "replay", looks_first, t) < 0 || plan_record(plan, t) < 0 ||
+	    each_cluster(plan, replay_run, t) < 0)
 		return -1;
 	return stopwatch_stop(plan, &watch, "replay", t);
 }
@@ -306,7 +350,8 @@ static int look_sample(struct plan *plan, int64_t *sampled_us, struct trouble *t
 	if (each_lane(plan, "replay", looks_from, t) < 0 || each_lane(plan, "replay", horizon_read_proven, t) < 0 ||
 	    each_lane(plan, "sample", begin_keys, t) < 0 || each_lane(plan, "sample", keys_extend, t) < 0 ||
 	    each_lane(plan, "sample", wait_for_age, t) < 0 || each_lane(plan, "sample", looks_before_sampling, t) < 0 ||
-	    replay_tail(plan, t) < 0 || each_lane(plan, "sample", keys_extend, t) < 0 || sample_lanes(plan, sampled_us, t) < 0)
+	    replay_tail(plan, t) < 0 || each_lane(plan, "sample", keys_extend, t) < 0 ||
+	    sample_lanes(plan, sampled_us, t) < 0)
 		return -1;
 	return stopwatch_stop(plan, &watch, "sample", t);
 }

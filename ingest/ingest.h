@@ -23,11 +23,11 @@
 
 struct ingest_options {
 	const struct config *config;
-	int handles;            /* consumer handles a cluster */
-	int64_t timeout_ms;     /* give up on a partition or server after so long without progress */
-	bool only_replay;       /* step 1 alone */
+	int handles;        /* consumer handles a cluster */
+	int64_t timeout_ms; /* give up on a partition or server after so long without progress */
+	bool only_replay;   /* step 1 alone */
 	bool all_keys;
-	int64_t since_us;       /* only keys written since; UNKNOWN: the whole sample */
+	int64_t since_us; /* only keys written since; UNKNOWN: the whole sample */
 };
 
 /*

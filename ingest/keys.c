@@ -7,7 +7,8 @@
 #include "sql/mem.h"
 #include "sql_data.h"
 
-static int one_number(sqlite3 *db, const char *sql, const int64_t *values, int count, int64_t *number, struct trouble *t)
+static int one_number(sqlite3 *db, const char *sql, const int64_t *values, int count, int64_t *number,
+		      struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int more;
@@ -50,12 +51,14 @@ int keys_begin(struct plan *plan, struct lane *lane, size_t memory, struct troub
 		if (recent_from(plan, subject_history(lane, subject), &subject->recent_from_ms, t) < 0)
 			return -1;
 		subject->keys = keyset_new(limit, memory, since);
+		subject->keyed_incarnation = subject_history(lane, subject)->incarnation_id;
 	}
 	return 0;
 }
 
 /* recent_offset[p]: records at or above were written since the previous run, or, for --since, follow one that was written since. */
-static int recent_offsets(struct plan *plan, const struct lane *lane, const struct subject *subject, int64_t *offsets, struct trouble *t)
+static int recent_offsets(struct plan *plan, const struct lane *lane, const struct subject *subject, int64_t *offsets,
+			  struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	sqlite3_stmt *stmt;
@@ -73,7 +76,8 @@ static int recent_offsets(struct plan *plan, const struct lane *lane, const stru
 	return more;
 }
 
-static int since_offsets(struct plan *plan, const struct topic_history *history, int64_t since_ms, int64_t *offsets, struct trouble *t)
+static int since_offsets(struct plan *plan, const struct topic_history *history, int64_t since_ms, int64_t *offsets,
+			 struct trouble *t)
 {
 	for (int32_t p = 0; p < history->partitions; p++) {
 		int64_t values[3] = { history->incarnation_id, p, since_ms };
@@ -86,7 +90,8 @@ static int since_offsets(struct plan *plan, const struct topic_history *history,
 	return 0;
 }
 
-static int extend_part(struct plan *plan, const struct lane *lane, struct subject *subject, int32_t p, int64_t recent_offset, struct trouble *t)
+static int extend_part(struct plan *plan, const struct lane *lane, struct subject *subject, int32_t p,
+		       int64_t recent_offset, struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	struct keyset_range range = {

@@ -10,7 +10,9 @@ static struct offset_query *queries_for(const struct topic_history *history)
 	struct offset_query *queries = xarray((size_t)history->partitions, sizeof(*queries));
 
 	for (int32_t p = 0; p < history->partitions; p++)
-		queries[p] = (struct offset_query){ .topic = history->topic, .partition = p, .offset = UNKNOWN, .at_us = UNKNOWN };
+		queries[p] = (struct offset_query){
+			.topic = history->topic, .partition = p, .offset = UNKNOWN, .at_us = UNKNOWN
+		};
 	return queries;
 }
 
@@ -44,7 +46,8 @@ int looks_first(struct plan *plan, struct lane *lane, struct trouble *t)
 		for (int32_t p = 0; p < history->partitions; p++) {
 			const struct topic_part *part = &history->parts[p];
 
-			subject->looks[p].first_log_start = (struct look){ .value = part->log_start, .at_us = part->log_start_us };
+			subject->looks[p].first_log_start =
+				(struct look){ .value = part->log_start, .at_us = part->log_start_us };
 			subject->looks[p].first_end = (struct look){ .value = part->end, .at_us = part->end_us };
 		}
 	}
@@ -59,7 +62,8 @@ static struct look *place_of(struct partition_looks *looks, enum offset_kind kin
 	return last ? &looks->last_high_watermark : &looks->high_watermark;
 }
 
-static int read_offsets(const struct lane *lane, struct subject *subject, enum offset_kind kind, bool last, struct trouble *t)
+static int read_offsets(const struct lane *lane, struct subject *subject, enum offset_kind kind, bool last,
+			struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	struct offset_query *queries = queries_for(history);
@@ -107,7 +111,8 @@ int looks_before_sampling(struct plan *plan, struct lane *lane, struct trouble *
 			return trouble_wrap(t, "read the commits of group %s", lane->pipeline->group);
 	/* A DLQ's once more: what was rejected below the commits lies below it. */
 	for (size_t i = 0; i < lane->count; i++)
-		if (lane->subjects[i].role == ROLE_DLQ && read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0)
+		if (lane->subjects[i].role == ROLE_DLQ &&
+		    read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0)
 			return trouble_wrap(t, "read the ends of the DLQ");
 	if (!lane->pipeline->group)
 		return 0;
@@ -165,7 +170,8 @@ int looks_from(struct plan *plan, struct lane *lane, struct trouble *t)
 			return -1;
 		for (size_t j = 0; pipeline->from == FROM_OFFSETS && j < pipeline->from_offset_count; j++)
 			if (pipeline->from_offsets[j].partition < subject->look_count)
-				subject->looks[pipeline->from_offsets[j].partition].from = pipeline->from_offsets[j].offset;
+				subject->looks[pipeline->from_offsets[j].partition].from =
+					pipeline->from_offsets[j].offset;
 	}
 	return 0;
 }

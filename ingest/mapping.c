@@ -11,7 +11,7 @@
 enum { ENOUGH_KEYS = 100, STRETCH = 100000 }; /* STRETCH: offsets looked at below the end of a horizon */
 
 struct sides {
-	int64_t keys, nameless;    /* record keys in the sample; those without a Redis key of their own */
+	int64_t keys, nameless; /* record keys in the sample; those without a Redis key of their own */
 	int64_t record_keys, in_redis, redis_keys; /* looked at; found; of the server */
 };
 
@@ -82,11 +82,13 @@ static bool is_absent(struct keyset *keys, sqlite3_stmt *row)
 	return entry && entry->seen && !entry->present;
 }
 
-static int add_due(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, int64_t *due, struct trouble *t)
+static int add_due(struct plan *plan, const struct lane *lane, const struct subject *subject, int32_t p, int64_t *due,
+		   struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	const struct pipeline_config *pipeline = lane->pipeline;
-	int64_t now_us = run_now_us(plan->run), end = horizon_end(lane, &subject->looks[p], now_us), start = history->parts[p].first;
+	int64_t now_us = run_now_us(plan->run), end = horizon_end(lane, &subject->looks[p], now_us),
+		start = history->parts[p].first;
 	int64_t expires_ms = pipeline->expires_ms;
 	sqlite3_stmt *stmt;
 	int more;
@@ -124,7 +126,8 @@ static int count_due(struct plan *plan, const struct lane *lane, int64_t *due, s
 	return 0;
 }
 
-static int record_broken(struct plan *plan, struct lane *lane, const struct sides *sides, int64_t due, struct trouble *t)
+static int record_broken(struct plan *plan, struct lane *lane, const struct sides *sides, int64_t due,
+			 struct trouble *t)
 {
 	struct trouble what = { 0 }, why = { 0 };
 	const char *format = best_format(lane, &why);
@@ -132,17 +135,25 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 	lane->mapping = "broken";
 	if (format) {
 		lane->mapping_hint = xstrdup(format);
-		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; "
-			    "key.format: %s would fit", (long long)due, template_text(lane->pipeline->key),
-			    key_format_word(lane->pipeline->key_format), format);
+		trouble_set(
+			&what,
+			"the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; "
+			"key.format: %s would fit",
+			(long long)due, template_text(lane->pipeline->key), key_format_word(lane->pipeline->key_format),
+			format);
 	} else if (why.text[0]) {
-		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: %s; other formats "
-			    "could not be tried: %s", (long long)due, template_text(lane->pipeline->key),
+		trouble_set(&what,
+			    "the mapping does not fit: none of %lld record keys exists in Redis as %s with key.format: "
+			    "%s; other formats "
+			    "could not be tried: %s",
+			    (long long)due, template_text(lane->pipeline->key),
 			    key_format_word(lane->pipeline->key_format), why.text);
 	} else {
-		trouble_set(&what, "the mapping does not fit: none of %lld record keys exists in Redis as %s in any key.format, though the "
-			    "database holds %lld keys; check key, redis.url and its database number", (long long)due,
-			    template_text(lane->pipeline->key), (long long)sides->redis_keys);
+		trouble_set(&what,
+			    "the mapping does not fit: none of %lld record keys exists in Redis as %s in any "
+			    "key.format, though the "
+			    "database holds %lld keys; check key, redis.url and its database number",
+			    (long long)due, template_text(lane->pipeline->key), (long long)sides->redis_keys);
 	}
 	return plan_trouble(plan, "sample", lane, NULL, UNKNOWN, &what, t);
 }
@@ -160,11 +171,17 @@ static int record_nameless(struct plan *plan, struct lane *lane, int64_t keys, s
 	lane->mapping = "broken";
 	if (format && strcmp(format, own) != 0) {
 		lane->mapping_hint = xstrdup(format);
-		trouble_set(&what, "the mapping does not fit: none of %lld record keys can be written as %s with key.format: %s; key.format: %s "
-			    "would fit", (long long)keys, template, own, format);
+		trouble_set(&what,
+			    "the mapping does not fit: none of %lld record keys can be written as %s with key.format: "
+			    "%s; key.format: %s "
+			    "would fit",
+			    (long long)keys, template, own, format);
 	} else {
-		trouble_set(&what, "the mapping does not fit: none of %lld record keys has a Redis key of its own as %s with key.format: %s; it "
-			    "cannot be written so, or belongs to the longer template of another pipeline", (long long)keys, template, own);
+		trouble_set(&what,
+			    "the mapping does not fit: none of %lld record keys has a Redis key of its own as %s with "
+			    "key.format: %s; it "
+			    "cannot be written so, or belongs to the longer template of another pipeline",
+			    (long long)keys, template, own);
 	}
 	return plan_trouble(plan, "sample", lane, NULL, UNKNOWN, &what, t);
 }

@@ -9,8 +9,8 @@
 #include "sql/mem.h"
 #include "sql/runlog.h"
 
-int plan_trouble(struct plan *plan, const char *stage, const struct lane *lane, const struct subject *subject, int64_t partition,
-		 const struct trouble *what, struct trouble *t)
+int plan_trouble(struct plan *plan, const char *stage, const struct lane *lane, const struct subject *subject,
+		 int64_t partition, const struct trouble *what, struct trouble *t)
 {
 	struct run_gap gap = {
 		.stage = stage,
@@ -27,7 +27,8 @@ static bool same_properties(const struct properties *a, const struct properties 
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (strcmp(a->items[i].name, b->items[i].name) != 0 || strcmp(a->items[i].value, b->items[i].value) != 0)
+		if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+		    strcmp(a->items[i].value, b->items[i].value) != 0)
 			return false;
 	return true;
 }
@@ -53,7 +54,8 @@ static size_t history_of(struct cluster *cluster, const char *topic, const struc
 	struct topic_history *history;
 
 	for (size_t i = 0; i < cluster->count; i++)
-		if (strcmp(cluster->histories[i].topic, topic) == 0 && cluster->histories[i].isolation == pipeline->isolation)
+		if (strcmp(cluster->histories[i].topic, topic) == 0 &&
+		    cluster->histories[i].isolation == pipeline->isolation)
 			return i;
 	cluster->histories = xgrow(cluster->histories, cluster->count + 1, sizeof(*cluster->histories));
 	history = &cluster->histories[cluster->count];
@@ -105,7 +107,9 @@ static int resolve(struct lane *lane, struct trouble *t)
 		if (add_topics(lane, pipeline->topics[i], t) < 0)
 			return -1;
 	if (lane->count > 1 && pipeline->one_topic_only)
-		return trouble_set(t, "%zu topics match, but a template of the pipeline has no {topic}: their fences would share keys",
+		return trouble_set(t,
+				   "%zu topics match, but a template of the pipeline has no {topic}: their fences "
+				   "would share keys",
 				   lane->count);
 	if (pipeline->dlq)
 		add_subject(lane, pipeline->dlq, ROLE_DLQ);
@@ -130,7 +134,8 @@ static void find_claims(struct plan *plan, struct lane *lane)
 	for (size_t i = 0; i < plan->lane_count && lane->pipeline->has_redis; i++) {
 		const struct lane *other = &plan->lanes[i];
 
-		if (!other->pipeline->has_redis || strcmp(other->pipeline->redis.address, lane->pipeline->redis.address) != 0)
+		if (!other->pipeline->has_redis ||
+		    strcmp(other->pipeline->redis.address, lane->pipeline->redis.address) != 0)
 			continue;
 		for (size_t j = 0; j < other->count; j++)
 			if (other->subjects[j].role == ROLE_SOURCE)

@@ -21,7 +21,7 @@
 /* One Kafka cluster as one set of properties reaches it. */
 struct cluster {
 	const struct properties *properties;
-	struct source *source;              /* NULL: could not be made; trouble says why */
+	struct source *source; /* NULL: could not be made; trouble says why */
 	struct topic_history *histories;
 	size_t count;
 	struct trouble trouble;
@@ -35,26 +35,27 @@ struct look {
 
 struct partition_looks {
 	struct look first_log_start, first_end; /* step 1 */
-	struct look log_start;              /* step 2, before C */
-	struct look high_watermark;         /* likewise */
-	struct look commit;                 /* C */
+	struct look log_start;                  /* step 2, before C */
+	struct look high_watermark;             /* likewise */
+	struct look commit;                     /* C */
 	struct look last_high_watermark;
-	int64_t from;                       /* the config's "from" as an offset; UNKNOWN: the beginning */
-	int64_t proven, proven_run;         /* the highest horizon end of earlier runs; UNKNOWN: none */
+	int64_t from;               /* the config's "from" as an offset; UNKNOWN: the beginning */
+	int64_t proven, proven_run; /* the highest horizon end of earlier runs; UNKNOWN: none */
 };
 
 enum role { ROLE_SOURCE, ROLE_DLQ, ROLE_COPARTITIONED };
 
 struct subject {
-	size_t history;                     /* in the lane's cluster */
+	size_t history; /* in the lane's cluster */
 	enum role role;
-	int64_t topic_id;                   /* row of table topic */
+	int64_t topic_id; /* row of table topic */
 	int32_t partitions_at_start;
-	bool told;                          /* trouble of the topic was recorded when the run began */
+	bool told; /* trouble of the topic was recorded when the run began */
 	struct partition_looks *looks;
 	int32_t look_count;
-	int64_t *keyed;                     /* per partition: the key set holds the history below this offset */
-	struct keyset *keys;                /* ROLE_SOURCE */
+	int64_t *keyed;            /* per partition: the key set holds the history below this offset */
+	int64_t keyed_incarnation; /* whose keys the key set holds */
+	struct keyset *keys;       /* ROLE_SOURCE */
 	int64_t recent_from_ms;
 	struct sample_counts counts;
 };
@@ -67,13 +68,13 @@ struct lane {
 	struct subject *subjects;
 	size_t count;
 	struct group_look group;
-	struct sampler *sampler;            /* NULL: without Redis, or not reachable */
-	struct sample_rival *claims;        /* of all pipelines on the same server, its own included */
+	struct sampler *sampler;     /* NULL: without Redis, or not reachable */
+	struct sample_rival *claims; /* of all pipelines on the same server, its own included */
 	size_t claim_count;
-	const char *replica;                /* as in table pipeline */
-	const char *mapping;                /* fits, unknown, broken */
+	const char *replica; /* as in table pipeline */
+	const char *mapping; /* fits, unknown, broken */
 	char *mapping_hint;
-	bool lost;                          /* nothing of it could be looked at; trouble was recorded */
+	bool lost; /* nothing of it could be looked at; trouble was recorded */
 };
 
 struct plan {
@@ -105,7 +106,7 @@ static inline struct topic_history *subject_history(const struct lane *lane, con
 }
 
 /* Records trouble of a lane, a subject or one of its partitions (UNKNOWN: none); subject may be NULL. 0, or -1: the index. */
-int plan_trouble(struct plan *plan, const char *stage, const struct lane *lane, const struct subject *subject, int64_t partition,
-		 const struct trouble *what, struct trouble *t);
+int plan_trouble(struct plan *plan, const char *stage, const struct lane *lane, const struct subject *subject,
+		 int64_t partition, const struct trouble *what, struct trouble *t);
 
 #endif

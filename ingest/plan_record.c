@@ -8,9 +8,13 @@
 #include "sql/facts.h"
 #include "sql_data.h"
 
-enum { TRANSACTION_MAX_MS = 900000 }; /* transaction.max.timeout.ms, where a broker's configuration does not say otherwise */
+enum {
+	TRANSACTION_MAX_MS = 900000
+}; /* transaction.max.timeout.ms, where a broker's configuration does not say otherwise */
 
-static const char *const role_words[] = { [ROLE_SOURCE] = "source", [ROLE_DLQ] = "dlq", [ROLE_COPARTITIONED] = "copartitioned" };
+static const char *const role_words[] = {
+	[ROLE_SOURCE] = "source", [ROLE_DLQ] = "dlq", [ROLE_COPARTITIONED] = "copartitioned"
+};
 
 static const char *servers_of(const struct properties *properties)
 {
@@ -158,7 +162,8 @@ static int64_t main_threshold(const struct lane *lane, const struct subject *sub
 	return least;
 }
 
-static int record_subject_end(struct plan *plan, const struct lane *lane, const struct subject *subject, struct trouble *t)
+static int record_subject_end(struct plan *plan, const struct lane *lane, const struct subject *subject,
+			      struct trouble *t)
 {
 	const struct topic_history *history = subject_history(lane, subject);
 	const struct keyset *keys = subject->keys;

@@ -13,7 +13,8 @@ static bool is_matched(const struct pipeline_config *pipeline, const char *topic
 		regex_t regex;
 		bool matched;
 
-		if (pipeline->topics[i][0] != '^' || regcomp(&regex, pipeline->topics[i], REG_EXTENDED | REG_NOSUB) != 0)
+		if (pipeline->topics[i][0] != '^' ||
+		    regcomp(&regex, pipeline->topics[i], REG_EXTENDED | REG_NOSUB) != 0)
 			continue;
 		matched = regexec(&regex, topic, 0, NULL, 0) == 0;
 		regfree(&regex);
@@ -26,7 +27,8 @@ static bool is_matched(const struct pipeline_config *pipeline, const char *topic
 static bool is_there(const struct lane *lane, const char *topic)
 {
 	for (size_t i = 0; i < lane->count; i++)
-		if (lane->subjects[i].role == ROLE_SOURCE && strcmp(subject_history(lane, &lane->subjects[i])->topic, topic) == 0)
+		if (lane->subjects[i].role == ROLE_SOURCE &&
+		    strcmp(subject_history(lane, &lane->subjects[i])->topic, topic) == 0)
 			return true;
 	return false;
 }
@@ -38,8 +40,9 @@ static int tell(struct plan *plan, const struct lane *lane, sqlite3_stmt *row, s
 
 	if (is_there(lane, topic) || !is_matched(lane->pipeline, topic))
 		return 0;
-	trouble_set(&what, "topic %s, which run %lld looked at, is not there any more: deleted, or hidden from this user", topic,
-		    (long long)db_int(row, 1));
+	trouble_set(&what,
+		    "topic %s, which run %lld looked at, is not there any more: deleted, or hidden from this user",
+		    topic, (long long)db_int(row, 1));
 	return plan_trouble(plan, "replay", lane, NULL, UNKNOWN, &what, t);
 }
 

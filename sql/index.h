@@ -23,7 +23,7 @@ enum index_open {
 
 struct index {
 	sqlite3 *db;
-	int lock;	/* file descriptor, -1 for a reader */
+	int lock;       /* file descriptor, -1 for a reader */
 	void *patience; /* what the connection's busy handler knows */
 };
 

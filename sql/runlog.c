@@ -40,7 +40,8 @@ int run_reached(const struct run *run, sqlite3 *db, const char *reached, bool fi
 	return result;
 }
 
-int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t started_us, int64_t duration_us, struct trouble *t)
+int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t started_us, int64_t duration_us,
+	      struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;
@@ -56,7 +57,8 @@ int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t star
 	return result;
 }
 
-int run_trouble(const struct run *run, sqlite3 *db, const struct run_gap *gap, const struct trouble *what, struct trouble *t)
+int run_trouble(const struct run *run, sqlite3 *db, const struct run_gap *gap, const struct trouble *what,
+		struct trouble *t)
 {
 	struct fact_trouble row = {
 		.run_id = run->id,

@@ -14,10 +14,10 @@
 #define FENCEPOST_VERSION "0.1.0"
 
 struct run_begin {
-	const char *command;       /* audit, replay, sample */
-	const char *config;        /* the file as named */
+	const char *command; /* audit, replay, sample */
+	const char *config;  /* the file as named */
 	const char *config_sha256;
-	int64_t since_us;          /* UNKNOWN: not asked for */
+	int64_t since_us; /* UNKNOWN: not asked for */
 	bool all_keys;
 };
 
@@ -28,14 +28,16 @@ int run_begin(const struct run *run, sqlite3 *db, const struct run_begin *begin,
 int run_reached(const struct run *run, sqlite3 *db, const char *reached, bool finished, struct trouble *t);
 
 /* A stage took from started_us (wall) for duration_us. A stage that is run again replaces its row. */
-int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t started_us, int64_t duration_us, struct trouble *t);
+int run_stage(const struct run *run, sqlite3 *db, const char *name, int64_t started_us, int64_t duration_us,
+	      struct trouble *t);
 
 /* What could not be looked at; pipeline and topic may be NULL, partition UNKNOWN. Also handed to main as a note. */
 struct run_gap {
 	const char *stage, *pipeline, *topic;
 	int64_t partition;
 };
-int run_trouble(const struct run *run, sqlite3 *db, const struct run_gap *gap, const struct trouble *what, struct trouble *t);
+int run_trouble(const struct run *run, sqlite3 *db, const struct run_gap *gap, const struct trouble *what,
+		struct trouble *t);
 
 /* The newest run that reached at least the given stage: 1 with *id, 0 none, -1. */
 int run_newest(sqlite3 *db, const char *reached, int64_t *id, struct trouble *t);

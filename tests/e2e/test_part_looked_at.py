@@ -2,6 +2,7 @@
 from types import SimpleNamespace
 
 from audited import Audited
+from cli import Report as read_report
 
 
 def test_a_topic_of_a_pattern_that_is_gone_is_missed_once(tools, broker, redis_server):
@@ -30,3 +31,24 @@ def test_all_keys_do_not_fit_the_memory(tools, broker, redis_server):
     assert (part.status, part.complete) == ("incomplete", False), str(part)
     assert "--memory holds only a part of them" in part.out, str(part)
     pipe.clean("--all", "--redis-rate", "0")
+
+
+def test_a_topic_created_anew_between_two_looks(tools, broker, redis_server):
+    """The sample is that of a history which is gone: nothing is lost by it, and the run says that it is not complete."""
+    pipe = Audited(tools, broker, redis_server, partitions=2, dlq=None)
+    pipe.generate("--records", 200, "--keys", 50, "--seed", 5)
+    pipe.work()
+    path = pipe.configure(horizon="age:8s")
+    audit = tools.fencepost.popen(["audit", "-c", path, "-o", tools.folder / "out"], cwd=tools.folder)
+    for line in audit.stderr:
+        if "waiting" in line:
+            break
+    broker.delete_topic(pipe.topic)
+    broker.create_topic(pipe.topic, 2)
+    pipe.produce((b"new-%d" % n, b"v") for n in range(20))
+    out, err = audit.communicate(timeout=60)
+    assert audit.returncode in (1, 2), out + err
+    assert "created anew, or its history rewritten, while it was looked at" in out + err
+    report = read_report(tools.folder / "out")
+    assert not report.summary["complete"]
+    assert {f["check"] for f in report.findings} <= {"history-rewritten", "fence-ahead"}
