@@ -48,6 +48,13 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 	JOIN run ON run.run_id = pipeline.run_id
 	WHERE pipeline.run_id = :run AND run.all_keys AND topic.main_threshold < 9223372036854775807
 	UNION ALL
+	SELECT 9, topic.topic_id, 'replay', pipeline.name, topic.topic, NULL, 'its history could not be read'
+	FROM pipeline
+	JOIN topic USING (pipeline_id)
+	JOIN run ON run.run_id = pipeline.run_id
+	WHERE pipeline.run_id = :run AND topic.incarnation_id IS NULL AND run.reached IN ('checked', 'reported')
+		AND NOT EXISTS (SELECT 1 FROM told WHERE told.stage = 'replay' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
+	UNION ALL
 	SELECT 6, pipeline.pipeline_id, 'sample', pipeline.name, NULL, NULL,
 		'no record key exists under its key template'
 			|| coalesce('; key.format ' || pipeline.mapping_hint || ' would fit', '')

@@ -196,6 +196,14 @@ def test_a_page_of_the_chunks(sound, index):
     assert str(index) in done.err, done.err
 
 
+def test_a_topic_without_its_history(sound, index):
+    """A run that does not say which history its topic has: the checks examine what is left, and nothing passes for clean."""
+    with closing(sqlite3.connect(index, isolation_level=None)) as db:
+        db.execute("UPDATE topic SET incarnation_id = NULL WHERE run_id = (SELECT max(run_id) FROM run)")
+    done = sound.fencepost.run(["check", "--index", index], cwd=sound.folder)
+    assert done.code == 1 and "damage  INCOMPLETE" in done.out and "its history could not be read" in done.out, done.out + done.err
+
+
 # -- no room -----------------------------------------------------------------------------------------------------------
 
 def mounted(path, size):
