@@ -111,6 +111,7 @@ class Audited(reference.Pipeline):
         audit = self.audit(*options, code=0, **settings)
         assert audit.found() == set(), str(audit)
         assert (audit.status, audit.complete) == ("clean", True), str(audit)
+        assert not any("not-replayed" in check.unverifiable for check in audit.checks.values()), str(audit)
         return audit
 
 
