@@ -12,21 +12,56 @@ void gap_work_release(struct gap_work *work)
 	ranges_release(&work->unknown);
 }
 
+/* Passes the chunks that have no hole, as their rows say, without reading them: most history is dense. */
+static int pass_dense(sqlite3_stmt *dense, int64_t *position, int64_t end, struct trouble *t)
+{
+	int more = 1;
+
+	while (more > 0 && *position < end) {
+		db_bind_int(dense, 4, *position);
+		more = db_step(dense, t);
+		if (more > 0)
+			*position = db_int(dense, 0) < end ? db_int(dense, 0) : end;
+		sqlite3_reset(dense);
+	}
+	return more < 0 ? -1 : 0;
+}
+
+/* The holes of the next chunk, from *position on, where it then comes to. */
+static int find_in_chunk(struct chunk_scan *scan, struct ranges *holes, int64_t *position, struct trouble *t)
+{
+	struct chunk_part part;
+	int more = chunk_scan_next(scan, &part, t);
+
+	for (size_t i = part.from; more > 0 && i < part.to; i++) {
+		if (part.view->offset[i] > *position)
+			ranges_add(holes, *position, part.view->offset[i]);
+		*position = part.view->offset[i] + 1;
+	}
+	return more;
+}
+
 static int find_holes(sqlite3 *db, struct gap_work *work, size_t most, struct ranges *holes, struct trouble *t)
 {
 	struct chunk_place place = { work->topic->incarnation_id, work->part->partition, CHUNK_COMMITTED };
-	struct chunk_scan *scan = chunk_scan_new(db, CHUNK_OFFSET);
+	struct chunk_scan *scan;
 	int64_t position = work->part->gap;
-	struct chunk_part part;
+	sqlite3_stmt *dense;
 	int more = 1;
 
-	chunk_scan_range(scan, place, position, work->part->next);
-	while (holes->count < most && (more = chunk_scan_next(scan, &part, t)) > 0)
-		for (size_t i = part.from; i < part.to; i++) {
-			if (part.view->offset[i] > position)
-				ranges_add(holes, position, part.view->offset[i]);
-			position = part.view->offset[i] + 1;
-		}
+	if (db_prepare(db, sql_queries_chunk_dense, &dense, t) < 0)
+		return -1;
+	db_bind_int(dense, 1, place.incarnation_id);
+	db_bind_int(dense, 2, place.partition);
+	db_bind_int(dense, 3, place.kind);
+	scan = chunk_scan_new(db, CHUNK_OFFSET);
+	while (holes->count < most && more > 0) {
+		more = pass_dense(dense, &position, work->part->next, t);
+		if (more < 0)
+			break;
+		chunk_scan_range(scan, place, position, work->part->next);
+		more = find_in_chunk(scan, holes, &position, t);
+	}
 	if (more == 0) {
 		if (position < work->part->next)
 			ranges_add(holes, position, work->part->next);
@@ -34,6 +69,7 @@ static int find_holes(sqlite3 *db, struct gap_work *work, size_t most, struct ra
 	}
 	work->goal = position;
 	chunk_scan_free(scan);
+	sqlite3_finalize(dense);
 	return more < 0 ? -1 : 0;
 }
 
