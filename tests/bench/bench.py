@@ -9,6 +9,7 @@ measured how.
 import json
 import os
 import platform
+import signal
 import statistics
 import sys
 
@@ -17,9 +18,9 @@ import contestants
 
 ROUNDS = 5
 MIB = 1 << 20
-SCALES = {"small": {"records": 2_000_000, "growth": (1_000_000, 10_000_000), "python": 500_000, "keys": 1_000_000},
-          "full": {"records": 100_000_000, "growth": (1_000_000, 10_000_000, 100_000_000), "python": 2_000_000,
-                   "keys": 1_000_000}}
+SCALES = {"small": {"records": 2_000_000, "growth": (1_000_000, 10_000_000), "python": 500_000},
+          "full": {"records": 100_000_000, "growth": (1_000_000, 10_000_000, 100_000_000), "python": 2_000_000}}
+SAMPLE_KEYS = 1_000_000
 PEAK_LIMIT = 512 * MIB
 
 
@@ -29,13 +30,15 @@ def main():
         sys.exit("SCALE is small or full")
     sizes = SCALES[scale]
     topics = sorted({sizes["records"], *sizes["growth"]})
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit("bench: interrupted"))
     say_where(scale)
     need_space(topics, max(topics) // KEYS_PER)
     table = Table()
     with World() as world:
         names = {records: world.topic(records) for records in topics}
         replays(table, world, names[sizes["records"]], sizes)
-        samples(table, sizes["keys"])
+        samples(table, SAMPLE_KEYS)
         growth(table, world, names, sizes)
     table.show()
     if os.environ.get("BENCH_JSON"):
@@ -125,13 +128,14 @@ def rounds(what, *takes):
 def replays(table, world, name, sizes):
     records, some = sizes["records"], sizes["python"]
     contestants.bare(world, name, records)              # the log comes into the page cache
-    ours, bare, java, python = rounds(
-        "replay, bare librdkafka, ConsumerPerformance, Python", lambda: contestants.replay(world, name, records),
+    ours, bare, java, python, tuned = rounds(
+        "replay, bare librdkafka, ConsumerPerformance, Python, tuned", lambda: contestants.replay(world, name, records),
         lambda: contestants.bare(world, name, records), lambda: contestants.java(world, name, records),
-        lambda: contestants.python(world, name, some))
+        lambda: contestants.python(world, name, some), lambda: contestants.python(world, name, some, "tuned"))
     table.ratio("live replay into the index", "bare librdkafka, two handles", (ours, bare), 0.9)
     table.ratio("live replay into the index", "Kafka's ConsumerPerformance", (ours, java), 1.1)
     table.ratio("live replay into the index", "Python with a dict", (ours, python), 20, f"Python read {some:,} records")
+    table.ratio("live replay into the index", "the same with our settings", (ours, tuned), None, "for comparison")
     for what, runs in (("replay", ours), ("bare", bare)):
         cpu = statistics.median(run.cpu for run in runs) / records * 1e9
         table.facts[f"{what} CPU ns/record"] = cpu

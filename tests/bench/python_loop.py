@@ -1,8 +1,9 @@
 """The script that people write first: a consumer, and a dict that knows of each key its newest record and how many it has.
 
-    python_loop.py SERVERS TOPIC RECORDS
+    python_loop.py SERVERS TOPIC RECORDS [tuned]
 
-reads that many records from the beginning, one by one as the examples of confluent-kafka do, and prints a JSON object.
+reads that many records from the beginning, one by one as the examples of confluent-kafka do, and prints a JSON object. It
+leaves the client's settings as they are; tuned gives it those of fencepost.
 """
 import json
 import sys
@@ -10,8 +11,8 @@ import time
 
 from confluent_kafka import Consumer, TopicPartition
 
-SETTINGS = {"group.id": "python-loop", "enable.auto.commit": False, "queued.min.messages": 200000,
-            "queued.max.messages.kbytes": 32768, "fetch.wait.max.ms": 10, "check.crcs": True}
+SETTINGS = {"group.id": "python-loop", "enable.auto.commit": False}
+TUNED = {"queued.min.messages": 200000, "queued.max.messages.kbytes": 32768, "fetch.wait.max.ms": 10, "check.crcs": True}
 
 
 def read(consumer, records):
@@ -29,9 +30,9 @@ def read(consumer, records):
     return keys, count
 
 
-def main(servers, topic, records):
+def main(servers, topic, records, tuned=None):
     begun = time.monotonic()
-    consumer = Consumer({"bootstrap.servers": servers, **SETTINGS})
+    consumer = Consumer({"bootstrap.servers": servers, **SETTINGS, **(TUNED if tuned else {})})
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
     keys, count = read(consumer, int(records))
