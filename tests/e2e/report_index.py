@@ -14,7 +14,7 @@ PIPELINE = dict(mapping_sha256="m", kafka="localhost:9092", group_id="orders-pro
                 key_format="raw", state="opaque", tombstones="apply", isolation="read_committed", horizon="committed",
                 from_kind="beginning", rejects="dlq", recent_ms=600000, group_state="Empty", group_members=0, group_us=STARTED,
                 mapping="fits")
-TOPIC = dict(role="source", partitions=2, partitions_at_start=2, cleanup_policy="delete", retention_ms=604800000,
+TOPIC = dict(role="source", incarnation_id=1, partitions=2, partitions_at_start=2, cleanup_policy="delete", retention_ms=604800000,
              timestamp_type="CreateTime", main_threshold=ALL, recent_threshold=ALL, main_keys=4, recent_keys=2, recent_from_ms=STARTED // 1000,
              history_keys=4, redis_keys=4, redis_keys_taken=4, scan_complete=1)
 
@@ -36,6 +36,7 @@ class Index:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA synchronous = OFF")
         self.db.execute("PRAGMA journal_mode = MEMORY")
+        self.add("incarnation", incarnation_id=1, cluster="c", topic="orders", isolation="read_committed", begun_run=1)
 
     def add(self, table, **row):
         names = ", ".join(f'"{name}"' for name in row)
