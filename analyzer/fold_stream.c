@@ -129,12 +129,33 @@ static void bind(const struct fold_partition *part, struct key_place *place, con
 	place->lost_ms = place->binding_ms;
 }
 
+/* Whether a record in a legal partition is among those that the stored number is made of. */
+static bool is_counted(const struct fold *f, const struct key_place *place, const struct item *item)
+{
+	int64_t offset = item->view->offset[item->i];
+
+	return (f->topic->counts || f->topic->sums) && offset <= place->fence_offset && offset >= f->part->from;
+}
+
+/*
+ * A record that the DLQ names. It binds nothing, but it may have been applied all the same: by a worker that was
+ * repaired after a crash, or because the DLQ means a record of an earlier topic.
+ */
+static void take_rejected(struct fold *f, struct key_place *place, const struct item *item)
+{
+	f->refused++;
+	if (f->topic->delete_tombstones && (item->view->flags[item->i] & RECORD_TOMBSTONE))
+		place->tombstone_any = item->view->offset[item->i];
+	if (is_counted(f, place, item))
+		keytable_value(&f->table, place->entry)->rejected++;
+}
+
 /* A record that the contract applies, or a tombstone, in a legal partition. */
 static void take_legal(struct fold *f, struct key_place *place, const struct item *item)
 {
 	int64_t offset = item->view->offset[item->i];
 	bool tombstone = item->view->flags[item->i] & RECORD_TOMBSTONE;
-	bool counted = (f->topic->counts || f->topic->sums) && offset <= place->fence_offset && offset >= f->part->from;
+	bool counted = is_counted(f, place, item);
 
 	if (tombstone && f->topic->delete_tombstones) {
 		place->tombstone_any = offset;
@@ -165,9 +186,10 @@ static void take_sampled(struct fold *f, struct key_place *place, const struct i
 	place->fell |= ms < place->last_ms;
 	place->last_offset = offset;
 	place->last_ms = ms;
-	if (place->legal < 0 ||
-	    (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset)))
+	if (place->legal < 0)
 		f->refused++;
+	else if (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset))
+		take_rejected(f, place, item);
 	else
 		take_legal(f, place, item);
 }

@@ -269,6 +269,7 @@ static void add_value(struct bulk_row *row, const struct fold *f, uint32_t index
 	bulk_int(row, counts ? value->applied : UNKNOWN);
 	bulk_int(row, counts && f->topic->sums && !entry->no_number ? value->sum : UNKNOWN);
 	bulk_int(row, value && f->topic->lasts && entry->fence_ms != UNKNOWN ? (int64_t)value->value_hash : UNKNOWN);
+	bulk_int(row, counts ? value->rejected : UNKNOWN);
 }
 
 static size_t unlooked(const struct fold *f)

@@ -49,6 +49,7 @@ struct key_entry {
 /* Beside an entry where the pipeline's state is last, count or sum; indexed like it. */
 struct key_value {
 	int64_t applied, sum;    /* since the last delete, up to the fence */
+	int64_t rejected;        /* likewise: left out, because the DLQ names them */
 	uint64_t value_hash;     /* of the record at the fence */
 };
 

@@ -10,7 +10,8 @@
 --   dlq-incomplete, dlq-unnamed, the DLQ does not tell all that were; above-commit, the fence stands above the commit,
 --   and records below it may be on their way to the DLQ; deleted-above, a delete of the key lies above the fence, and
 --   the records before it may be read again, which counts from zero; tail-unread, such a delete may have come after the
---   history was read; not-replayed, a partition could not be read to its end.
+--   history was read; rejected, the difference may be records that the DLQ names and that were applied all the same;
+--   not-replayed, a partition could not be read to its end.
 -- remedy: More than the history is a record applied twice, less a lost update. Stop the workers of the partition, set
 --   the number to the expected one, and find out which writes go around the script.
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-count' ORDER BY pipeline, reason;

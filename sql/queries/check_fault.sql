@@ -46,7 +46,7 @@ SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_
 		s.fence_tombstone,
 	s.home_records, s.home_offset, s.home_ms, s.home_lost, s.home_tombstone, s.home_tombstone_any,
 	s.older, s.older_offset, s.older_ms, s.older_unsure, s.older_lost, s.older_tombstone,
-	s.applied, s.applied_sum, s.value_hash,
+	s.applied, s.applied_sum, s.value_hash, s.rejected,
 	s.unproven,
 	-- The partition count was read before the key was sampled, and the fence stands where nobody had read yet:
 	-- partitions may have been added in between, and with them another home.
@@ -198,6 +198,7 @@ SELECT state_id, topic_id, pipeline,
 	ELSE 'fault'
 	END AS value,
 
+	-- A record that the DLQ names may have been applied all the same, by a worker that was repaired after a crash.
 	-- Less than the history, or another sum, may be for a moment what a crash of a worker left: a record that is
 	-- read again below a delete is counted from zero until the delete is read again as well; a reject above the
 	-- commit may not be in the DLQ yet.
@@ -213,6 +214,8 @@ SELECT state_id, topic_id, pipeline,
 	WHEN dlq IS NOT NULL THEN dlq
 	WHEN state = 'sum' AND applied_sum IS NULL THEN 'no-number'
 	WHEN stored_number IS iif(state = 'sum', applied_sum, applied) THEN 'ok'
+	WHEN rejected > 0 AND (state = 'sum' OR deletes OR stored_number > applied AND stored_number <= applied + rejected)
+		THEN 'rejected'
 	WHEN state = 'count' AND coalesce(stored_number > applied, 1) THEN 'fault'
 	WHEN deletes AND (home_tombstone_any > offset OR older_tombstone > offset) THEN 'deleted-above'
 	WHEN deletes AND standing_unread THEN 'tail-unread'

@@ -133,7 +133,9 @@ CREATE TABLE fence_state (
 	applied       INTEGER,                      -- state = count or sum: records applied since the last delete, the
 	                                            -- one at the fence included
 	applied_sum   INTEGER,                      -- NULL: a value is no int64, or the sum is none
-	value_hash    INTEGER                       -- state = last: of the record at the fence
+	value_hash    INTEGER,                      -- state = last: of the record at the fence
+	rejected      INTEGER                       -- state = count or sum: records since the last delete, up to the fence,
+	                                            -- that are not among applied, because the DLQ names them
 ) STRICT;
 
 CREATE VIEW key_history (topic_id, partition, hash, key, legal, records, first_offset, last_offset, first_ms,

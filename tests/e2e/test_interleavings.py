@@ -77,7 +77,7 @@ def test_a_reject_that_is_not_in_the_dlq_yet(tools, broker, redis_server):
     assert audit.unverifiable("fence-count") == {"above-commit": 1}, str(audit)
     pipe.work("--poison")
     assert pipe.clean().unverifiable("fence-count") == {}
-    pipe.redis.hincrby(pipe.hash(b"a"), "value", 1)
+    pipe.redis.hincrby(pipe.hash(b"a"), "value", 2)     # more than all of its records
     assert pipe.audit(code=2).found() == {("fence-count", b"a".hex(), 0, 2)}
 
 
@@ -134,6 +134,47 @@ def test_a_dlq_that_was_made_anew(tools, broker, redis_server):
     pipe.clean()
     pipe.harm("fence-lost", b"c")       # it may have been rejected, into the DLQ that is gone
     assert pipe.clean().unverifiable("fence-missing") == {"dlq-incomplete": 1}
+
+
+def test_a_reject_that_was_applied_after_all(tools, broker, redis_server):
+    """A worker rejected a record and crashed before its commit; the repaired one that came after it applied the record."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"), ("a", "poison"), ("b", "poison"))
+    crash(pipe, "produce")
+    pipe.work()
+    assert pipe.states() == {b"a": (0, 1, b"2"), b"b": (0, 2, b"1")} and len(pipe.read(pipe.dlq)) == 2
+    audit = pipe.clean()
+    assert audit.unverifiable("fence-count") == {"rejected": 2}, str(audit)
+    pipe.redis.hincrby(pipe.hash(b"a"), "value", 1)     # more than all of its records
+    assert pipe.audit(code=2).found() == {("fence-count", b"a".hex(), 0, 1)}
+
+
+def test_rejects_of_an_earlier_topic(tools, broker, redis_server):
+    """The DLQ still names places of the topic that was deleted, where good records of the new one are."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "poison"), ("b", "1"))
+    pipe.work("--poison")
+    broker.delete_topic(pipe.topic)
+    broker.create_topic(pipe.topic, 1)
+    pipe.redis.flushdb()
+    produce(pipe, ("a", "1"), ("b", "1"))
+    pipe.work("--poison")
+    assert pipe.states() == {b"a": (0, 0, b"1"), b"b": (0, 1, b"1")}
+    assert pipe.clean().unverifiable("fence-count") == {"rejected": 1}
+
+
+def test_a_delete_at_the_place_of_an_earlier_reject(tools, broker, redis_server):
+    """So does a tombstone, which did delete its key."""
+    pipe = Audited(tools, broker, redis_server, partitions=1, tombstones="delete")
+    produce(pipe, ("b", "1"), ("a", "poison"))
+    pipe.work("--poison")
+    broker.delete_topic(pipe.topic)
+    broker.create_topic(pipe.topic, 1)
+    pipe.redis.flushdb()
+    produce(pipe, ("a", "1"), ("a", None), ("b", "1"))
+    pipe.work("--poison")
+    assert pipe.states() == {b"b": (0, 2, b"1")}
+    pipe.clean()
 
 
 # -- the horizon -----------------------------------------------------------------------------------------------------

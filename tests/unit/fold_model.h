@@ -73,6 +73,12 @@ static inline bool deleting(const struct model *m, const struct world_record *r)
 	return !r->aborted && legal(m, r->key, r->partition) && !rejected(m, r) && r->tombstone && m->deletes;
 }
 
+/* A record that was rejected, but may have been applied all the same. */
+static inline bool doubtful(const struct model *m, const struct world_record *r)
+{
+	return !r->aborted && legal(m, r->key, r->partition) && rejected(m, r);
+}
+
 /* The lines grow by words; UNKNOWN is "-". */
 static inline void say(char *line, int64_t value)
 {
@@ -263,6 +269,8 @@ static inline int64_t newest_tombstone(const struct model *m, const char *key, i
 		if (is_key(r, key) && r->partition == partition && deleting(m, r) &&
 		    (!inside || horizon_has(horizon_of(m, partition), r->offset)))
 			offset = r->offset;
+		if (is_key(r, key) && r->partition == partition && !inside && doubtful(m, r) && r->tombstone && m->deletes)
+			offset = r->offset;
 	}
 	return offset;
 }
@@ -317,7 +325,7 @@ static inline void say_value(const struct model *m, const char *key, char *line)
 	struct fence_here f = fence_of(m, key);
 	bool sums = strcmp(m->w->pipeline.state, "sum") == 0,
 	     counts = strcmp(m->w->pipeline.state, "count") == 0 || sums;
-	int64_t applied = 0, sum = 0, hash = UNKNOWN;
+	int64_t applied = 0, sum = 0, doubts = 0, hash = UNKNOWN;
 	const struct world_record *met;
 	bool no_number = false;
 
@@ -329,12 +337,14 @@ static inline void say_value(const struct model *m, const char *key, char *line)
 		    (from != UNKNOWN && r->offset < from))
 			continue;
 		if (deleting(m, r)) {
-			applied = sum = 0;
+			applied = sum = doubts = 0;
 			no_number = false;
 		} else if (moves(m, r)) {
 			applied++;
 			sum += r->number;
 			no_number |= !r->has_number;
+		} else if (doubtful(m, r)) {
+			doubts++;
 		}
 	}
 	at_fence(m, key, f, &met);
@@ -343,6 +353,7 @@ static inline void say_value(const struct model *m, const char *key, char *line)
 	say(line, counts ? applied : UNKNOWN);
 	say(line, sums && !no_number ? sum : UNKNOWN);
 	say(line, hash);
+	say(line, counts ? doubts : UNKNOWN);
 }
 
 /* What the fold must say of a key. */

@@ -15,7 +15,7 @@ static const char FENCE_STATE[] =
 	"home_tombstone, home_tombstone_any, "
 	"older, older_offset, older_ms, older_unsure, older_lost, older_lost_first, older_lost_first_ms, "
 	"older_tombstone, applied, applied_sum, "
-	"s.value_hash FROM fence_state AS s LEFT JOIN fence ON fence_id = state_id LEFT JOIN unlooked_key USING "
+	"s.value_hash, rejected FROM fence_state AS s LEFT JOIN fence ON fence_id = state_id LEFT JOIN unlooked_key USING "
 	"(state_id)) ORDER BY 1";
 
 /* All rows as lines, columns apart by spaces, NULL "-", blobs in quotes. The caller frees. */
