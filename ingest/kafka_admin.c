@@ -13,6 +13,8 @@ enum { ADMIN_MS = 4000, COORDINATOR_MS = 10000 };
 
 static int64_t shorter(const struct kafka_source *source, int64_t ms)
 {
+	if (source->silent_us != UNKNOWN)
+		ms = KAFKA_SLICE_MS;
 	return source->timeout_ms < ms ? source->timeout_ms : ms;
 }
 
@@ -320,7 +322,7 @@ int kafka_commits(struct source *base, const char *group, struct offset_query *q
 {
 	struct kafka_source *source = kafka_source_of(base);
 	struct kafka_client *client = kafka_commit_client(source, group, t);
-	int64_t until = run_tick_us(source->run) + source->timeout_ms * 1000;
+	int64_t begun = run_tick_us(source->run);
 	struct trouble why = { 0 };
 	int answered;
 
@@ -335,7 +337,7 @@ int kafka_commits(struct source *base, const char *group, struct offset_query *q
 		return 0;
 	do {
 		answered = ask_commits(client, group, queries, count, &why);
-	} while (answered == 0 && kafka_client_may_wait(client, until));
+	} while (answered == 0 && kafka_client_may_wait(client, kafka_source_until(source, begun)));
 	if (answered <= 0)
 		for (size_t i = 0; i < count; i++)
 			trouble_set(&queries[i].trouble, "group %s: %s", group, why.text);

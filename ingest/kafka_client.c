@@ -278,10 +278,16 @@ bool kafka_client_may_wait(struct kafka_client *client, int64_t until)
 	return !client->denied && !run_stopped(client->source->run) && run_tick_us(client->source->run) < until;
 }
 
+int64_t kafka_source_until(const struct kafka_source *source, int64_t begun_us)
+{
+	return (source->silent_us == UNKNOWN ? begun_us : source->silent_us) + source->timeout_ms * 1000;
+}
+
 int kafka_metadata(struct kafka_client *client, const char *topic, const struct rd_kafka_metadata **metadata,
 		   struct trouble *t)
 {
-	int64_t until = run_tick_us(client->source->run) + client->source->timeout_ms * 1000;
+	struct kafka_source *source = client->source;
+	int64_t begun = run_tick_us(source->run);
 	rd_kafka_topic_t *rkt = topic ? rd_kafka_topic_new(client->rk, topic, NULL) : NULL;
 	rd_kafka_resp_err_t err;
 
@@ -289,7 +295,11 @@ int kafka_metadata(struct kafka_client *client, const char *topic, const struct 
 		return trouble_set(t, "kafka: %s: %s", topic, rd_kafka_err2str(rd_kafka_last_error()));
 	do {
 		err = rd_kafka_metadata(client->rk, !rkt, rkt, metadata, KAFKA_SLICE_MS);
-	} while (err && kafka_err_passes(err) && kafka_client_may_wait(client, until));
+	} while (err && kafka_err_passes(err) && kafka_client_may_wait(client, kafka_source_until(source, begun)));
+	if (!err || !kafka_err_passes(err))
+		source->silent_us = UNKNOWN;
+	else if (source->silent_us == UNKNOWN)
+		source->silent_us = begun;
 	if (rkt)
 		rd_kafka_topic_destroy(rkt);
 	if (err)

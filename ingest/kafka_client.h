@@ -43,6 +43,7 @@ struct kafka_source {
 	struct properties properties;
 	int handles;
 	int64_t timeout_ms;
+	int64_t silent_us;         /* a tick: metadata was asked for since then, in vain; UNKNOWN: it was answered */
 	char *cluster;
 	struct kafka_client *looks[KAFKA_ISOLATIONS]; /* made when first needed */
 	struct kafka_client *commits;                 /* likewise */
@@ -81,6 +82,12 @@ const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_
 
 /* May err go away by waiting? */
 bool kafka_err_passes(rd_kafka_resp_err_t err);
+
+/*
+ * Until when (a tick) a question that was begun at a tick may be asked again. A silent cluster is waited for once:
+ * otherwise an audit of many topics would wait the time-out for each question about each of them.
+ */
+int64_t kafka_source_until(const struct kafka_source *source, int64_t begun_us);
 
 /*
  * True while it is sensible to try again: not stopped, not denied, and before until (a tick in us). Serves the

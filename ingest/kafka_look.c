@@ -226,7 +226,7 @@ int kafka_offsets(struct source *base, enum offset_kind kind, struct offset_quer
 	struct kafka_source *source = kafka_source_of(base);
 	enum isolation isolation = kind == OFFSET_LAST_STABLE ? ISOLATION_READ_COMMITTED : ISOLATION_READ_UNCOMMITTED;
 	struct kafka_client *client = kafka_look_client(source, isolation, t);
-	int64_t until = run_tick_us(source->run) + source->timeout_ms * 1000;
+	int64_t begun = run_tick_us(source->run);
 
 	if (!client)
 		return -1;
@@ -235,7 +235,8 @@ int kafka_offsets(struct source *base, enum offset_kind kind, struct offset_quer
 		queries[i].at_us = UNKNOWN;
 		queries[i].trouble.text[0] = '\0';
 	}
-	while (count > 0 && !ask_all(client, kind, queries, count) && kafka_client_may_wait(client, until))
+	while (count > 0 && !ask_all(client, kind, queries, count) &&
+	       kafka_client_may_wait(client, kafka_source_until(source, begun)))
 		rd_kafka_poll(client->rk, 100);
 	for (size_t i = 0; i < count; i++)
 		if (queries[i].offset == UNKNOWN && !queries[i].trouble.text[0])

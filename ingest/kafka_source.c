@@ -89,6 +89,7 @@ int kafka_source_new(const struct run *run, const struct properties *properties,
 	source->run = run;
 	source->handles = options->handles > 0 ? options->handles : 2;
 	source->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : 60000;
+	source->silent_us = UNKNOWN;
 	source->transaction_max_ms = UNKNOWN;
 	pthread_mutex_init(&source->log_lock, NULL);
 	kafka_properties_copy(run, properties, &source->properties);

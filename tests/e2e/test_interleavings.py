@@ -137,7 +137,7 @@ def test_a_dlq_that_was_made_anew(tools, broker, redis_server):
 
 
 def test_a_reject_that_was_applied_after_all(tools, broker, redis_server):
-    """A worker rejected a record and crashed before its commit; the repaired one that came after it applied the record."""
+    """A worker rejected a record and crashed before its commit; the repaired one that came after it applied it."""
     pipe = Audited(tools, broker, redis_server, partitions=1)
     produce(pipe, ("a", "1"), ("a", "poison"), ("b", "poison"))
     crash(pipe, "produce")
