@@ -185,7 +185,6 @@ static int record_subject_end(struct plan *plan, const struct lane *lane, const 
 	db_bind_int(stmt, 10, scanned ? subject->counts.taken : UNKNOWN);
 	db_bind_int(stmt, 11, scanned ? subject->counts.scan_complete : UNKNOWN);
 	db_bind_int(stmt, 12, history->incarnation_id ? history->incarnation_id : UNKNOWN);
-	db_bind_int(stmt, 12, history->incarnation_id ? history->incarnation_id : UNKNOWN);
 	result = db_run(stmt, t);
 	sqlite3_finalize(stmt);
 	return result;

@@ -55,15 +55,6 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 	WHERE pipeline.run_id = :run AND topic.incarnation_id IS NULL AND run.reached IN ('checked', 'reported')
 		AND NOT EXISTS (SELECT 1 FROM told WHERE told.stage = 'replay' AND coalesce(told.pipeline, pipeline.name) = pipeline.name)
 	UNION ALL
-	SELECT 5, topic.topic_id, 'replay', pipeline.name, topic.topic, NULL, 'no history of the topic is in the index'
-	FROM pipeline
-	JOIN topic USING (pipeline_id)
-	WHERE pipeline.run_id = :run AND topic.incarnation_id IS NULL
-		AND NOT EXISTS (
-			SELECT 1 FROM told
-			WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name
-				AND coalesce(told.topic, topic.topic) = topic.topic)
-	UNION ALL
 	SELECT 5, 0, 'check', pipeline.name, NULL, NULL, 'keys could not be judged, since partitions were not replayed'
 	FROM pipeline
 	WHERE pipeline.run_id = :run

@@ -101,6 +101,22 @@ def kafka_group_state(broker):
     }
 
 
+def undisturbed(broker, act, tries=3):
+    """The result of act(), which must leave kafka_group_state as it was.
+
+    The broker is shared: it may end a hanging transaction or an old member of another test meanwhile. A program that
+    writes is seen at every try.
+    """
+    for _ in range(tries):
+        before = kafka_group_state(broker)
+        result = act()
+        after = kafka_group_state(broker)
+        if after == before:
+            return result
+    assert after == before
+    return result
+
+
 def _topic_ends(broker, topic):
     return {"start": broker.offsets(topic, OffsetSpec.earliest(), committed=False),
             "high watermark": broker.high_watermarks(topic),

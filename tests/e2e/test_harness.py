@@ -175,7 +175,7 @@ def test_no_server_outlives_its_run(tmp_path, how):
         time.sleep(0.05)
     pid, folder = started.read_text().split()
     run.send_signal(how)
-    run.communicate(timeout=30)
+    run.communicate(timeout=100)
     until = time.monotonic() + 10
     while pathlib.Path(f"/proc/{pid}").exists():
         assert time.monotonic() < until, "the server lives on"
