@@ -287,6 +287,12 @@ static size_t lower_bound(const struct chunk_part *part, int64_t offset)
 	return low;
 }
 
+/* A commit that was set back leaves what an earlier run saw committed. */
+static int64_t processed(const struct fold_partition *part)
+{
+	return part->has_horizon && part->horizon.end > part->committed ? part->horizon.end : part->committed;
+}
+
 /* Records below the log start that nobody had committed past. */
 static void count_expired(struct fold *f, const struct chunk_part *part)
 {
@@ -294,7 +300,7 @@ static void count_expired(struct fold *f, const struct chunk_part *part)
 
 	if (f->part->committed == UNKNOWN || f->part->log_start == UNKNOWN)
 		return;
-	from = lower_bound(part, f->part->committed);
+	from = lower_bound(part, processed(f->part));
 	to = lower_bound(part, f->part->log_start);
 	if (from >= to)
 		return;

@@ -1,15 +1,19 @@
 -- order: 530
 -- title: records that expired before they were processed
 -- severity: error
--- claim: No record lay between the committed offset and the log start that was read before it: nothing was deleted
---   unprocessed.
+-- claim: No record lay between the committed offset, or a higher one that an earlier run saw, and the log start that
+--   was read before it: nothing was deleted unprocessed.
 -- unverifiable: never-indexed, the commit is below the log start, and what was between was never indexed;
 --   commit-unknown, the commit could not be read; log-start-unknown, the log start could not be read.
--- remedy: The records are gone from Kafka and were never applied. Take them from another copy, and raise the topic's
---   retention or the group's speed.
+-- remedy: The records are gone from Kafka, and the group had not committed past them: unless a worker held them at that
+--   moment, they were never applied. Take them from another copy, and raise the topic's retention or the group's speed.
 WITH mine AS (
 	SELECT pipeline.name AS pipeline, horizon.*, state.expired_records,
-		coalesce(state.first_offset, horizon.log_start_before_commit) AS first_offset
+		coalesce(state.first_offset, horizon.log_start_before_commit) AS first_offset,
+		iif(horizon.end_source GLOB 'committed in run *', horizon.end_offset, horizon.committed) AS processed,
+		(SELECT max(gap_range.end_offset) FROM gap_range
+		 WHERE gap_range.incarnation_id = topic.incarnation_id AND gap_range.partition = horizon.partition
+			AND gap_range.class = 'trimmed') AS trimmed_end
 	FROM pipeline
 	JOIN topic ON topic.pipeline_id = pipeline.pipeline_id AND topic.role = 'source'
 	JOIN horizon ON horizon.topic_id = topic.topic_id
@@ -20,7 +24,8 @@ SELECT pipeline.name AS pipeline,
 	WHEN mine.committed IS NULL AND mine.commit_trouble IS NOT NULL THEN 'commit-unknown'
 	WHEN mine.committed IS NOT NULL AND mine.log_start_before_commit IS NULL THEN 'log-start-unknown'
 	WHEN mine.expired_records > 0 THEN NULL
-	WHEN mine.committed < mine.log_start_before_commit AND mine.first_offset > mine.committed THEN 'never-indexed'
+	WHEN mine.processed < mine.log_start_before_commit
+		AND (mine.first_offset > mine.processed OR mine.trimmed_end > mine.processed) THEN 'never-indexed'
 	END AS reason,
 	count(mine.partition) AS n
 FROM pipeline
@@ -32,9 +37,10 @@ SELECT pipeline.name AS pipeline, topic.topic, state.partition, state.expired_fi
 	NULL AS redis_key, NULL AS identity,
 	printf('%d %s of partition %d of %s expired unprocessed: the group %s had committed %d, and the log began '
 		|| 'at %d.', state.expired_records, iif(state.expired_records = 1, 'record', 'records'),
-		state.partition, topic.topic, pipeline.group_id, horizon.committed,
+		state.partition, topic.topic, pipeline.group_id,
+		iif(horizon.end_source GLOB 'committed in run *', horizon.end_offset, horizon.committed),
 		horizon.log_start_before_commit) AS detail,
-	json_object('group', pipeline.group_id, 'committed', horizon.committed,
+	json_object('group', pipeline.group_id, 'committed', horizon.committed, 'horizon_source', horizon.end_source,
 		'log_start', horizon.log_start_before_commit, 'records', state.expired_records,
 		'first', json_object('offset', state.expired_first,
 			'time', strftime('%Y-%m-%dT%H:%M:%fZ', state.expired_first_ms / 1000.0, 'unixepoch'),

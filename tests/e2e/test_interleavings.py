@@ -196,3 +196,33 @@ def test_no_group_has_a_coordinator_yet(tools, broker_factory, redis_server):
     pipe = Audited(tools, broker_factory(), redis_server, partitions=1)
     pipe.generate("--records", 10)
     assert pipe.audit(code=0).found() == {("commit-missing", None, 0, None)}
+
+
+def test_a_commit_that_was_reset_below_the_log(tools, broker, redis_server):
+    """An earlier audit saw the group beyond the records that have expired since: they were processed."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, *[("a", str(i)) for i in range(10)])
+    pipe.work()
+    pipe.clean()
+    pipe.fault("commit-lowered", "--partition", 0, "--by", 8)
+    broker.delete_records(pipe.topic, {0: 6})
+    assert pipe.audit(code=2).found() == {("commit-regressed", None, 0, 2)}
+    produce(pipe, *[("a", str(i)) for i in range(10)])
+    pipe.clean()
+    broker.delete_records(pipe.topic, {0: 13})
+    audit = pipe.audit(code=2)
+    assert audit.one("commit-below-log").evidence["records"] == 3, str(audit)
+
+
+def test_records_that_expired_unseen(tools, broker, redis_server):
+    """Between two audits records came and expired, and nobody had processed them: what they were is not known."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, *[("a", str(i)) for i in range(10)])
+    pipe.work()
+    pipe.clean()
+    produce(pipe, *[("a", str(i)) for i in range(10)])
+    broker.delete_records(pipe.topic, {0: 15})
+    audit = pipe.clean()
+    assert audit.unverifiable("commit-below-log") == {"never-indexed": 1}, str(audit)
+    pipe.work()
+    assert pipe.clean().unverifiable("commit-below-log") == {}
