@@ -189,6 +189,20 @@ def test_a_horizon_by_age_proves_nothing_for_commits(tools, broker, redis_server
     pipe.clean(horizon="committed")
 
 
+def test_another_redis_is_filled_from_the_beginning(tools, broker, redis_server, redis_factory):
+    """The pipeline moves: its group is reset, and what the old Redis had proven says nothing about the new one."""
+    pipe = Audited(tools, broker, redis_server, partitions=1)
+    produce(pipe, ("a", "1"), ("b", "1"), ("c", "1"))
+    pipe.work()
+    pipe.clean()
+    pipe.redis_server = redis_factory()
+    pipe.redis, pipe.sock = pipe.redis_server.client(), pipe.redis_server.sock
+    pipe.fault("commit-lowered", "--partition", 0, "--by", 3)
+    pipe.work("--batch", 1, "--max-records", 1)
+    assert pipe.states() == {b"a": (0, 0, b"1")} and pipe.committed(1) == [1]
+    assert pipe.audit(code=2).found() == {("commit-regressed", None, 0, 1)}
+
+
 # -- coordinators ------------------------------------------------------------------------------------------------------
 
 def test_no_group_has_a_coordinator_yet(tools, broker_factory, redis_server):
