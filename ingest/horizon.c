@@ -20,7 +20,7 @@ static int read_subject_proven(struct plan *plan, const struct lane *lane, struc
 	db_bind_text(stmt, 4, lane->pipeline->group);
 	db_bind_text(stmt, 5, horizon_word(lane->pipeline->horizon));
 	db_bind_int(stmt, 6, lane->pipeline->horizon_age_ms);
-	db_bind_text(stmt, 7, lane->pipeline->has_redis ? lane->pipeline->redis.address : NULL);
+	db_bind_text(stmt, 7, lane->pipeline->mapping_sha256);
 	while ((more = db_step(stmt, t)) > 0) {
 		int64_t partition = db_int(stmt, 0);
 
