@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/kafka_nudge.h"
 #include "sql/faultpoint.h"
 #include "sql/mem.h"
 
@@ -14,6 +15,7 @@ enum {
 	/* an end that lies too low must do so for this long: a new leader may lag for a moment */
 	FELL_US = 1000000,
 	QUERY_MS = 1000,
+	NUDGE_RECORDS = 10000,
 };
 
 /* The stretches of one topic, by partition. */
@@ -393,12 +395,35 @@ static void divide(struct reader *readers, size_t reader_count, struct stretch *
 	}
 }
 
+/* NULL where so little is read that no queue can fill. */
+static struct kafka_nudge *nudge_readers(const struct reader *readers, size_t reader_count)
+{
+	struct kafka_nudge *nudge = kafka_nudge_new();
+	int64_t records = 0;
+
+	for (size_t i = 0; i < reader_count; i++)
+		for (size_t j = 0; j < readers[i].count; j++) {
+			const struct stretch *s = readers[i].stretches[j];
+
+			records += s->end - s->next;
+			kafka_nudge_add(nudge, i, readers[i].client->rk, readers[i].client->queue, s->topic,
+					s->partition);
+		}
+	if (records >= NUDGE_RECORDS) {
+		kafka_nudge_start(nudge);
+		return nudge;
+	}
+	kafka_nudge_stop(nudge);
+	return NULL;
+}
+
 void kafka_read(struct kafka_source *source, struct kafka_client *const *clients, size_t client_count,
 		struct stretch **stretches, size_t count, const struct read_ops *ops, void *context)
 {
 	struct reader readers[KAFKA_HANDLES_MAX];
 	pthread_t threads[KAFKA_HANDLES_MAX];
 	bool running[KAFKA_HANDLES_MAX] = { false };
+	struct kafka_nudge *nudge;
 
 	for (size_t i = 0; i < client_count; i++)
 		readers[i] = (struct reader){
@@ -409,6 +434,7 @@ void kafka_read(struct kafka_source *source, struct kafka_client *const *clients
 			.stretches = xarray(count + 1, sizeof(struct stretch *)),
 		};
 	divide(readers, client_count, stretches, count);
+	nudge = nudge_readers(readers, client_count);
 	/* The first one reads on this thread, and so does one whose thread cannot be had. */
 	for (size_t i = 1; i < client_count; i++)
 		running[i] = pthread_create(&threads[i], NULL, read_all, &readers[i]) == 0;
@@ -418,4 +444,5 @@ void kafka_read(struct kafka_source *source, struct kafka_client *const *clients
 	for (size_t i = 1; i < client_count; i++)
 		if (running[i])
 			pthread_join(threads[i], NULL);
+	kafka_nudge_stop(nudge);
 }
