@@ -1,4 +1,4 @@
-/* check: subjects, then findings, then what came out for each pipeline. */
+/* check: subjects, then findings, then what came out for each scope. */
 #include "analyzer/check.h"
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 enum { STATEMENTS = 3, FINDINGS_MOST = 1000000 };
 enum { SUBJECTS, FINDINGS, TOTALS }; /* the statements */
 
-/* What came out for one pipeline. */
+/* What came out for one scope: a pipeline, or another subject of the check's kind. */
 struct outcome {
-	char *pipeline;
-	bool applies;            /* the first statement had a row */
+	char *scope;
+	bool applies; /* the first statement had a row */
 	int64_t examined, found, kept;
 };
 
@@ -26,7 +26,7 @@ struct job {
 	const struct run *run;
 	sqlite3 *db;
 	const struct check *check;
-	int64_t ordinal, most;   /* findings kept at most */
+	int64_t ordinal, most; /* findings kept at most */
 	struct outcome *outcomes;
 	size_t outcome_n;
 	sqlite3_stmt *stmt[STATEMENTS];
@@ -37,12 +37,13 @@ static const char *const subject_columns[] = { "pipeline", "reason", "n", NULL }
 static const char *const total_columns[] = { "pipeline", "n", NULL };
 
 /* Columns of the second statement, those that go into a finding as they are first. */
-#define FINDING_COLUMNS(X)                                                                                            \
-	X(PIPELINE, "pipeline", 1)                                                                                    \
-	X(TOPIC, "topic", 1) X(PARTITION, "partition", 1) X(OFFSET, "offset", 1) X(KEY, "key", 1)                     \
-		X(REDIS_KEY, "redis_key", 1) X(IDENTITY, "identity", 1) X(DETAIL, "detail", 1)                        \
-			X(EVIDENCE, "evidence", 1) X(STREAM, "stream", 0) X(GRP, "grp", 0) X(CONSUMER, "consumer", 0) \
-				X(ENTRY, "entry", 0) X(REMEDY, "remedy", 0) X(SEVERITY, "severity", 0)
+#define FINDING_COLUMNS(X)                                                                                          \
+	X(PIPELINE, "pipeline", 1)                                                                                  \
+	X(TOPIC, "topic", 1)                                                                                        \
+	X(PARTITION, "partition", 1) X(OFFSET, "offset", 1) X(KEY, "key", 1) X(REDIS_KEY, "redis_key", 1)           \
+		X(IDENTITY, "identity", 1) X(DETAIL, "detail", 1) X(EVIDENCE, "evidence", 1) X(STREAM, "stream", 0) \
+			X(GRP, "grp", 0) X(CONSUMER, "consumer", 0) X(ENTRY, "entry", 0) X(REMEDY, "remedy", 0)     \
+				X(SEVERITY, "severity", 0)
 
 #define COLUMN_ENUM(name, word, needed) COLUMN_##name,
 enum { FINDING_COLUMNS(COLUMN_ENUM) COLUMNS };
@@ -121,12 +122,13 @@ static int load_outcomes(struct job *job, struct trouble *t)
 	sqlite3_stmt *rows;
 	int more;
 
-	if (db_prepare(job->db, sql_queries_check_pipelines, &rows, t) < 0)
+	if (db_prepare(job->db, sql_queries_check_scopes, &rows, t) < 0)
 		return -1;
 	db_bind_int(rows, 1, job->run->id);
+	db_bind_text(rows, 2, job->check->subject);
 	while ((more = db_step(rows, t)) > 0) {
 		job->outcomes = xgrow(job->outcomes, job->outcome_n + 1, sizeof(*job->outcomes));
-		job->outcomes[job->outcome_n++] = (struct outcome){ .pipeline = db_text_dup(rows, 0) };
+		job->outcomes[job->outcome_n++] = (struct outcome){ .scope = db_text_dup(rows, 0) };
 	}
 	sqlite3_finalize(rows);
 	return more;
@@ -143,15 +145,15 @@ static int count_of(sqlite3_stmt *row, int64_t *n, struct trouble *t)
 	return 0;
 }
 
-/* The outcome of the row's pipeline, or NULL with words. */
+/* The outcome of the row's scope, or NULL with words. */
 static struct outcome *outcome_of(const struct job *job, sqlite3_stmt *row, struct trouble *t)
 {
-	const char *pipeline = (const char *)sqlite3_column_text(row, column_of(row, "pipeline"));
+	const char *scope = (const char *)sqlite3_column_text(row, column_of(row, "pipeline"));
 
-	for (size_t i = 0; pipeline && i < job->outcome_n; i++)
-		if (strcmp(job->outcomes[i].pipeline, pipeline) == 0)
+	for (size_t i = 0; scope && i < job->outcome_n; i++)
+		if (strcmp(job->outcomes[i].scope, scope) == 0)
 			return &job->outcomes[i];
-	trouble_set(t, "speaks of a pipeline \"%s\" that the run does not have", pipeline ? pipeline : "NULL");
+	trouble_set(t, "speaks of a %s \"%s\" that the run does not have", job->check->subject, scope ? scope : "NULL");
 	return NULL;
 }
 
@@ -164,7 +166,7 @@ static int add_unverifiable(const struct job *job, const struct outcome *outcome
 	if (db_prepare(job->db, sql_queries_check_unverifiable, &stmt, t) < 0)
 		return -1;
 	db_bind_int(stmt, 1, job->run->id);
-	db_bind_text(stmt, 2, outcome->pipeline);
+	db_bind_text(stmt, 2, outcome->scope);
 	db_bind_text(stmt, 3, job->check->name);
 	db_bind_text(stmt, 4, reason);
 	db_bind_int(stmt, 5, n);
@@ -264,7 +266,7 @@ static int insert(const struct job *job, const struct outcome *outcome, const st
 	make_id(job, f, id);
 	db_bind_int(to, 1, job->run->id);
 	db_bind_text(to, 2, job->check->name);
-	db_bind_text(to, 3, outcome->pipeline);
+	db_bind_text(to, 3, outcome->scope);
 	db_bind_int(to, 4, outcome->kept);
 	db_bind_text(to, 5, id);
 	db_bind_text(to, 6, severity ? severity : job->check->severity);
@@ -352,7 +354,7 @@ static int write_outcome(const struct job *job, const struct outcome *outcome, c
 	if (db_prepare(job->db, sql_queries_check_result, &stmt, t) < 0)
 		return -1;
 	db_bind_int(stmt, 1, job->run->id);
-	db_bind_text(stmt, 2, outcome->pipeline);
+	db_bind_text(stmt, 2, outcome->scope);
 	db_bind_text(stmt, 3, job->check->name);
 	db_bind_int(stmt, 4, job->ordinal);
 	db_bind_text(stmt, 5, job->check->severity);
@@ -417,7 +419,7 @@ int check_run(const struct run *run, sqlite3 *db, const struct check *check, int
 	if (result == 0)
 		result = write_outcomes(&job, failed ? &why : NULL, t);
 	for (size_t i = 0; i < job.outcome_n; i++)
-		free(job.outcomes[i].pipeline);
+		free(job.outcomes[i].scope);
 	free(job.outcomes);
 	return result;
 }

@@ -11,7 +11,8 @@
 #include "sql/trouble.h"
 
 /*
- * Runs one check: rows in check_result, unverifiable and finding for every pipeline of the run. ordinal is its place
+ * Runs one check: rows in check_result, unverifiable and finding for every scope of the run that is of the check's
+ * subject. ordinal is its place
  * among the checks. A check that fails leaves status error, its words, a row in trouble, and nothing else of its own.
  * 0, or -1 where the index cannot be written.
  */

@@ -13,18 +13,16 @@
 
 enum { ORDER_LAST = 1000, FILE_MOST = 1 << 20 };
 
-/* The headers that every check has, beside the order. */
+/* The headers that every check has, beside the order; the subject may go without saying. */
 struct header {
 	const char *name;
 	size_t field;
 };
 
 static const struct header headers[] = {
-	{ "title", offsetof(struct check, title) },
-	{ "severity", offsetof(struct check, severity) },
-	{ "claim", offsetof(struct check, claim) },
-	{ "unverifiable", offsetof(struct check, unverifiable) },
-	{ "remedy", offsetof(struct check, remedy) },
+	{ "subject", offsetof(struct check, subject) },           { "title", offsetof(struct check, title) },
+	{ "severity", offsetof(struct check, severity) },         { "claim", offsetof(struct check, claim) },
+	{ "unverifiable", offsetof(struct check, unverifiable) }, { "remedy", offsetof(struct check, remedy) },
 };
 
 enum { HEADERS = sizeof(headers) / sizeof(*headers) };
@@ -108,10 +106,15 @@ static int read_headers(struct check *check, struct trouble *t)
 		line += length;
 		line += strspn(line, "\r\n");
 	}
+	if (!check->subject)
+		check->subject = xstrdup("pipeline");
 	for (size_t i = 0; i < HEADERS; i++)
 		if (!*field(check, i) || !**field(check, i))
 			return trouble_set(t, "check %s: the header \"-- %s: ...\" is missing", check->file,
 					   headers[i].name);
+	if (strcmp(check->subject, "pipeline") && strcmp(check->subject, "stream") && strcmp(check->subject, "server"))
+		return trouble_set(t, "check %s: subject \"%s\"; valid: pipeline, stream, server", check->file,
+				   check->subject);
 	if (strcmp(check->severity, "info") && strcmp(check->severity, "warning") && strcmp(check->severity, "error"))
 		return trouble_set(t, "check %s: severity \"%s\"; valid: info, warning, error", check->file,
 				   check->severity);

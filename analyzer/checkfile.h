@@ -2,6 +2,7 @@
  * checkfile: a check as it is written: one SQL file whose name is the check's. It opens with header comments, then
  *
  *     -- order: 150                     where it is shown; 1000 unless told
+ *     -- subject: stream                what it speaks of: pipeline (unless told), stream or server
  *     -- title: a few words
  *     -- severity: error                info, warning or error
  *     -- claim: what must be so
@@ -10,7 +11,8 @@
  *     --   and its next line
  *
  *     1st statement   rows (pipeline, reason, n): subjects examined where reason is NULL, else unverifiable. A
- *                     pipeline without a row is one that the check does not apply to
+ *                     pipeline without a row is one that the check does not apply to. For checks of
+ *                     streams and servers the column holds their word in the view scope
  *     2nd statement   one row per finding, in a fixed order: pipeline, topic, partition, offset, key, redis_key,
  *                     identity, detail, evidence; optional stream, grp, consumer, entry, remedy, severity (not
  *                     graver than the check's). identity is text: what else makes the finding the same one in the
@@ -30,7 +32,7 @@
 
 struct check {
 	char *name, *file;       /* file: as people know it */
-	char *severity, *title, *claim, *unverifiable, *remedy;
+	char *subject, *severity, *title, *claim, *unverifiable, *remedy;
 	char *sql;               /* the whole file */
 	long order;
 };

@@ -1,10 +1,12 @@
 /* kafka_nudge: looks at the queues, asks for offsets. */
 #include "ingest/kafka_nudge.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "sql/mem.h"
 
@@ -24,21 +26,15 @@ struct nudged {
 struct kafka_nudge {
 	struct nudged clients[KAFKA_HANDLES_MAX];
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t stop;
-	bool running, stopping;
+	int stop; /* an eventfd */
+	bool running;
 };
 
 struct kafka_nudge *kafka_nudge_new(void)
 {
 	struct kafka_nudge *nudge = xalloc(sizeof(*nudge));
-	pthread_condattr_t attributes;
 
-	pthread_mutex_init(&nudge->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&nudge->stop, &attributes);
-	pthread_condattr_destroy(&attributes);
+	nudge->stop = eventfd(0, EFD_CLOEXEC);
 	return nudge;
 }
 
@@ -66,29 +62,12 @@ static void look(struct nudged *nudged)
 	rd_kafka_offsets_for_times(nudged->rk, nudged->partitions, ANSWER_MS);
 }
 
-/* True: it is time to end. */
-static bool wait_for_stop(struct kafka_nudge *nudge)
-{
-	struct timespec until;
-	bool stopping;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	pthread_mutex_lock(&nudge->lock);
-	if (!nudge->stopping)
-		pthread_cond_timedwait(&nudge->stop, &nudge->lock, &until);
-	stopping = nudge->stopping;
-	pthread_mutex_unlock(&nudge->lock);
-	return stopping;
-}
-
 static void *look_at_all(void *argument)
 {
 	struct kafka_nudge *nudge = argument;
+	struct pollfd stop = { .fd = nudge->stop, .events = POLLIN };
 
-	while (!wait_for_stop(nudge))
+	while (poll(&stop, 1, LOOK_MS) <= 0)
 		for (size_t i = 0; i < KAFKA_HANDLES_MAX; i++)
 			if (nudge->clients[i].partitions)
 				look(&nudge->clients[i]);
@@ -97,7 +76,7 @@ static void *look_at_all(void *argument)
 
 void kafka_nudge_start(struct kafka_nudge *nudge)
 {
-	nudge->running = pthread_create(&nudge->thread, NULL, look_at_all, nudge) == 0;
+	nudge->running = nudge->stop >= 0 && pthread_create(&nudge->thread, NULL, look_at_all, nudge) == 0;
 }
 
 void kafka_nudge_stop(struct kafka_nudge *nudge)
@@ -105,16 +84,13 @@ void kafka_nudge_stop(struct kafka_nudge *nudge)
 	if (!nudge)
 		return;
 	if (nudge->running) {
-		pthread_mutex_lock(&nudge->lock);
-		nudge->stopping = true;
-		pthread_cond_signal(&nudge->stop);
-		pthread_mutex_unlock(&nudge->lock);
+		eventfd_write(nudge->stop, 1);
 		pthread_join(nudge->thread, NULL);
 	}
 	for (size_t i = 0; i < KAFKA_HANDLES_MAX; i++)
 		if (nudge->clients[i].partitions)
 			rd_kafka_topic_partition_list_destroy(nudge->clients[i].partitions);
-	pthread_cond_destroy(&nudge->stop);
-	pthread_mutex_destroy(&nudge->lock);
+	if (nudge->stop >= 0)
+		close(nudge->stop);
 	free(nudge);
 }

@@ -122,16 +122,15 @@ static void write_check_status(struct outfile *out, const char *metric, struct l
 
 static void write_checks(struct outfile *out, const json_t *summary, const char *metric, write_check *write)
 {
-	const json_t *pipeline, *check;
-	size_t i, j;
+	const json_t *block, *check;
+	size_t at = 0, i;
 
-	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline)
-	{
-		json_array_foreach(json_object_get(pipeline, "checks"), j, check)
+	while ((block = summary_block(summary, &at))) {
+		json_array_foreach(json_object_get(block, "checks"), i, check)
 		{
 			struct label labels[5] = {
 				{ "config", json_text(json_object_get(summary, "config"), "name") },
-				{ "pipeline", json_text(pipeline, "name") },
+				{ "pipeline", json_text(block, "scope") },
 				{ "check", json_text(check, "check") },
 			};
 

@@ -186,18 +186,18 @@ int reports_print(const struct run *run, sqlite3 *db, bool json, FILE *out, stru
 	return result;
 }
 
-/* Trouble that the run itself told; that it has no checks is none, that it has no pipeline is some. */
+/* Trouble that the run itself told; that it has no checks is none, that there was nothing to look at is some. */
 static bool missed_something(const json_t *summary)
 {
 	const json_t *trouble;
-	size_t i;
+	size_t i, first = 0;
 
 	json_array_foreach(json_object_get(summary, "trouble"), i, trouble)
 	{
 		if (strcmp(json_text(trouble, "stage"), "run") != 0)
 			return true;
 	}
-	return json_array_size(json_object_get(summary, "pipelines")) == 0;
+	return !summary_block(summary, &first);
 }
 
 int reports_looked(const struct run *run, sqlite3 *db, bool json, FILE *out, struct trouble *t)

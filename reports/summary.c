@@ -45,7 +45,7 @@ static int put_list(json_t *object, const char *name, json_t *list)
 }
 
 /*
- * --- pipelines ------------------------------------------------------------------------------------------------------
+ * --- scopes ---------------------------------------------------------------------------------------------------------
 
  */
 
@@ -139,10 +139,10 @@ static int put_checks(sqlite3 *db, struct row_keys keys, json_t *pipeline, struc
 	return 0;
 }
 
-/* Adds the findings of the pipeline's checks to counts, by severity; whether one of them decides the status. */
-static bool count_findings(const json_t *summary, const json_t *pipeline, json_t *counts)
+/* Adds the findings of the block's checks to counts, by severity; whether one of them decides the status. */
+static bool count_findings(const json_t *summary, const json_t *block, json_t *counts)
 {
-	const json_t *checks = json_object_get(pipeline, "checks"), *check;
+	const json_t *checks = json_object_get(block, "checks"), *check;
 	bool decides = false;
 	size_t i;
 
@@ -157,7 +157,7 @@ static bool count_findings(const json_t *summary, const json_t *pipeline, json_t
 	return decides;
 }
 
-static bool has_trouble(const json_t *summary, const char *pipeline)
+static bool has_trouble(const json_t *summary, const char *scope)
 {
 	const json_t *trouble;
 	size_t i;
@@ -166,7 +166,7 @@ static bool has_trouble(const json_t *summary, const char *pipeline)
 	{
 		const char *whose = json_text(trouble, "pipeline");
 
-		if (!whose || strcmp(whose, pipeline) == 0)
+		if (!whose || strcmp(whose, scope) == 0)
 			return true;
 	}
 	return false;
@@ -208,55 +208,112 @@ static void put_settings(json_t *row, json_t *pipeline)
 		json_move(row, names[i], pipeline);
 }
 
-static int fill_pipeline(sqlite3 *db, const struct row_keys *keys, json_t *pipeline, struct trouble *t)
+static int fill_pipeline(sqlite3 *db, const struct row_keys *keys, json_t *row, json_t *pipeline, struct trouble *t)
 {
-	if (put_list(pipeline, "servers", rows_list(db, sql_reports_servers, keys, t)) < 0 ||
-	    put_topics(db, *keys, pipeline, t) < 0 || put_sample(db, *keys, pipeline, t) < 0 ||
-	    put_verdicts(db, keys, pipeline, t) < 0)
-		return -1;
-	return put_checks(db, *keys, pipeline, t);
-}
-
-/* The pipeline of a row of pipelines.sql; NULL with trouble. */
-static json_t *build_pipeline(sqlite3 *db, struct row_keys keys, json_t *row, const json_t *summary, struct trouble *t)
-{
-	json_t *pipeline = json_object(), *counts = no_findings();
-	bool complete;
-
-	json_move(row, "name", pipeline);
-	keys.pipeline = json_text(pipeline, "name");
-	complete = !has_trouble(summary, keys.pipeline);
-	json_put(pipeline, "status", json_null()); /* keeps its place */
-	json_put(pipeline, "complete", json_boolean(complete));
-	json_put(pipeline, "findings", counts);
 	put_settings(row, pipeline);
 	put_group(row, pipeline);
-	if (fill_pipeline(db, &keys, pipeline, t) < 0) {
-		json_decref(pipeline);
-		return NULL;
-	}
-	json_put(pipeline, "status", json_string(status_word(count_findings(summary, pipeline, counts), complete)));
-	return pipeline;
+	if (put_list(pipeline, "servers", rows_list(db, sql_reports_servers, keys, t)) < 0 ||
+	    put_topics(db, *keys, pipeline, t) < 0 || put_sample(db, *keys, pipeline, t) < 0)
+		return -1;
+	return put_verdicts(db, keys, pipeline, t);
 }
 
-static int put_pipelines(sqlite3 *db, const struct row_keys *keys, json_t *summary, struct trouble *t)
+static int fill_stream(sqlite3 *db, const struct row_keys *keys, json_t *row, json_t *stream, struct trouble *t)
 {
-	json_t *rows = rows_list(db, sql_reports_pipelines, keys, t), *row, *pipelines = json_array(), *pipeline;
+	json_t *watch;
+	int found = rows_one(db, sql_reports_stream_watch, keys, &watch, t);
+
+	(void)row;
+	if (found < 0)
+		return -1;
+	json_object_update_missing(stream, watch);
+	json_decref(watch);
+	return put_list(stream, "streams", rows_list(db, sql_reports_streams, keys, t));
+}
+
+static int fill_server(sqlite3 *db, const struct row_keys *keys, json_t *row, json_t *server, struct trouble *t)
+{
+	(void)row;
+	return put_list(server, "servers", rows_list(db, sql_reports_servers, keys, t));
+}
+
+/* What checks speak of, by kind: the list of the summary that holds them, and what they have beside their checks. */
+static const struct {
+	const char *kind, *list;
+	int (*fill)(sqlite3 *, const struct row_keys *, json_t *, json_t *, struct trouble *);
+} kinds[] = {
+	{ "pipeline", "pipelines", fill_pipeline },
+	{ "stream", "streams", fill_stream },
+	{ "server", "servers", fill_server },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static size_t kind_of(const json_t *row)
+{
+	size_t kind = 0;
+
+	while (strcmp(kinds[kind].kind, json_text(row, "kind")) != 0)
+		kind++;
+	return kind;
+}
+
+/* The block of a row of scopes.sql; NULL with trouble. */
+static json_t *build_block(sqlite3 *db, struct row_keys keys, json_t *row, const json_t *summary, struct trouble *t)
+{
+	json_t *block = json_object(), *counts = no_findings();
+	bool complete;
+
+	json_move(row, "name", block);
+	json_move(row, "scope", block);
+	keys.pipeline = json_text(block, "scope");
+	complete = !has_trouble(summary, keys.pipeline);
+	json_put(block, "status", json_null()); /* keeps its place */
+	json_put(block, "complete", json_boolean(complete));
+	json_put(block, "findings", counts);
+	if (kinds[kind_of(row)].fill(db, &keys, row, block, t) < 0 || put_checks(db, keys, block, t) < 0) {
+		json_decref(block);
+		return NULL;
+	}
+	json_put(block, "status", json_string(status_word(count_findings(summary, block, counts), complete)));
+	return block;
+}
+
+static int put_blocks(sqlite3 *db, const struct row_keys *keys, json_t *summary, struct trouble *t)
+{
+	json_t *rows = rows_list(db, sql_reports_scopes, keys, t), *row, *block;
 	int result = rows ? 0 : -1;
 	size_t i;
 
-	json_put(summary, "pipelines", pipelines);
+	for (size_t kind = 0; kind < KINDS; kind++)
+		json_put(summary, kinds[kind].list, json_array());
 	json_array_foreach(rows, i, row)
 	{
-		pipeline = build_pipeline(db, *keys, row, summary, t);
-		if (!pipeline) {
+		block = build_block(db, *keys, row, summary, t);
+		if (!block) {
 			result = -1;
 			break;
 		}
-		json_add(pipelines, pipeline);
+		json_add(json_object_get(summary, kinds[kind_of(row)].list), block);
 	}
 	json_decref(rows);
 	return result;
+}
+
+const json_t *summary_block(const json_t *summary, size_t *at)
+{
+	size_t left = *at;
+
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		const json_t *list = json_object_get(summary, kinds[kind].list);
+
+		if (left < json_array_size(list)) {
+			++*at;
+			return json_array_get(list, left);
+		}
+		left -= json_array_size(list);
+	}
+	return NULL;
 }
 
 /*
@@ -285,13 +342,13 @@ static int put_times(sqlite3 *db, const struct row_keys *keys, json_t *row, json
 
 static void put_verdict_of_run(json_t *summary)
 {
-	const json_t *pipeline;
+	const json_t *block;
 	json_t *counts = json_object_get(summary, "findings");
 	bool findings = false;
-	size_t i;
+	size_t at = 0;
 
-	json_array_foreach(json_object_get(summary, "pipelines"), i, pipeline) findings =
-		count_findings(summary, pipeline, counts) || findings;
+	while ((block = summary_block(summary, &at)))
+		findings = count_findings(summary, block, counts) || findings;
 	json_put(summary, "status", json_string(status_word(findings, json_flag(summary, "complete"))));
 }
 
@@ -317,7 +374,7 @@ static int fill(sqlite3 *db, const struct row_keys *keys, json_t *row, json_t *s
 	json_put(summary, "complete", json_boolean(!json_array_size(trouble)));
 	json_put(summary, "findings", no_findings());
 	json_put(summary, "trouble", trouble);
-	return put_pipelines(db, keys, summary, t);
+	return put_blocks(db, keys, summary, t);
 }
 
 json_t *summary_build(sqlite3 *db, int64_t run, struct trouble *t)

@@ -17,6 +17,12 @@
 /* The summary of a run of the index; NULL with trouble. The caller owns it. */
 json_t *summary_build(sqlite3 *db, int64_t run, struct trouble *t);
 
+/*
+ * The blocks of a summary one after another: pipelines, streams, servers. *at begins at 0 and moves on; NULL: there are
+ * no more. Borrowed.
+ */
+const json_t *summary_block(const json_t *summary, size_t *at);
+
 /* What it says at the top. */
 struct report_result summary_result(const json_t *summary);
 

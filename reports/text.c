@@ -19,7 +19,7 @@ enum { SHOWN = 5 };
 /* What the printing of one block needs. */
 struct block {
 	sqlite3 *db;
-	const json_t *summary, *pipeline;
+	const json_t *summary, *pipeline; /* pipeline: or another block of the summary */
 	const char *directory;
 	FILE *out;
 };
@@ -28,6 +28,11 @@ struct block {
  * --- findings -------------------------------------------------------------------------------------------------------
 
  */
+
+static bool is_server(const json_t *block)
+{
+	return strncmp(json_text(block, "scope"), "redis/", strlen("redis/")) == 0;
+}
 
 static bool is_fence_check(const char *check)
 {
@@ -55,7 +60,7 @@ static int print_findings(const struct block *b, const json_t *check, struct tro
 {
 	const struct row_keys keys = {
 		.run = json_int(b->summary, "run"),
-		.pipeline = json_text(b->pipeline, "name"),
+		.pipeline = json_text(b->pipeline, "scope"),
 		.check = json_text(check, "check"),
 	};
 	char *remedy = NULL, number[WORDS_ROOM];
@@ -219,7 +224,8 @@ static void print_lost(const struct block *b, const json_t *rows)
 
 static int find_lost(const struct block *b, struct trouble *t)
 {
-	const struct row_keys keys = { .run = json_int(b->summary, "run"), .pipeline = json_text(b->pipeline, "name") };
+	const struct row_keys keys = { .run = json_int(b->summary, "run"),
+				       .pipeline = json_text(b->pipeline, "scope") };
 	json_t *rows = rows_list(b->db, sql_reports_lost, &keys, t);
 
 	if (!rows)
@@ -279,7 +285,7 @@ static int print_block(const struct block *b, struct trouble *t)
 {
 	bool findings = strcmp(json_text(b->pipeline, "status"), "findings") == 0,
 	     complete = json_flag(b->pipeline, "complete");
-	char *name = words_safe(json_text(b->pipeline, "name"));
+	char *name = words_safe(json_text(b->pipeline, "scope"));
 	int indent = fprintf(b->out, "%s  %s  ", name,
 			     findings   ? complete ? "FINDINGS" : "FINDINGS, INCOMPLETE"
 			     : complete ? "CLEAN"
@@ -293,53 +299,71 @@ static int print_block(const struct block *b, struct trouble *t)
 	if (!findings)
 		print_passed(b);
 	print_notes(b);
-	text_print_trouble(b->summary, json_text(b->pipeline, "name"), b->out);
+	text_print_trouble(b->summary, json_text(b->pipeline, "scope"), b->out);
 	text_print_facts(b->summary, b->pipeline, b->out);
 	if (findings)
 		print_next(b);
 	return 0;
 }
 
-/* Trouble that is no pipeline's, where there is no block to hold it. */
+/* Trouble that is no block's, where there is no block to hold it. */
 static void print_run(const json_t *summary, FILE *out)
 {
 	fprintf(out, "run %lld  %s\n", (long long)json_int(summary, "run"),
-		json_flag(summary, "complete") ? "CLEAN  it has no pipeline" : "INCOMPLETE  nothing was looked at");
+		json_flag(summary, "complete") ? "CLEAN  there was nothing to look at"
+					       : "INCOMPLETE  nothing was looked at");
 	text_print_trouble(summary, NULL, out);
+}
+
+/* A server in order is told of in the blocks of those that use it. */
+static bool worth_a_block(const json_t *block)
+{
+	const json_t *check;
+	size_t i;
+
+	if (!is_server(block) || !json_flag(block, "complete"))
+		return true;
+	json_array_foreach(json_object_get(block, "checks"), i, check)
+	{
+		if (json_int(check, "findings") > 0)
+			return true;
+	}
+	return false;
 }
 
 int text_print(sqlite3 *db, const json_t *summary, const char *directory, FILE *out, struct trouble *t)
 {
-	const json_t *pipelines = json_object_get(summary, "pipelines"), *pipeline;
-	size_t i;
+	const json_t *block;
+	size_t at = 0;
 
-	if (!json_array_size(pipelines))
-		print_run(summary, out);
-	json_array_foreach(pipelines, i, pipeline)
-	{
-		const struct block b = { db, summary, pipeline, directory, out };
+	while ((block = summary_block(summary, &at))) {
+		const struct block b = { db, summary, block, directory, out };
 
-		if (print_block(&b, t) < 0)
+		if (worth_a_block(block) && print_block(&b, t) < 0)
 			return -1;
 	}
+	if (at == 0)
+		print_run(summary, out);
 	return 0;
 }
 
 void text_print_looked(const json_t *summary, FILE *out)
 {
-	const json_t *pipelines = json_object_get(summary, "pipelines"), *pipeline;
-	size_t i;
+	const json_t *block;
+	size_t at = 0;
 
-	if (!json_array_size(pipelines))
-		print_run(summary, out);
-	json_array_foreach(pipelines, i, pipeline)
-	{
-		char *name = words_safe(json_text(pipeline, "name"));
-		bool missed = text_trouble_count(summary, json_text(pipeline, "name")) > 0;
+	while ((block = summary_block(summary, &at))) {
+		const char *scope = json_text(block, "scope");
+		bool missed = text_trouble_count(summary, scope) > 0;
+		char *name = words_safe(scope);
 
-		fprintf(out, "%s  %s  no check was run\n", name, missed ? "INCOMPLETE" : "LOOKED");
+		if (!is_server(block)) {
+			fprintf(out, "%s  %s  no check was run\n", name, missed ? "INCOMPLETE" : "LOOKED");
+			text_print_trouble(summary, scope, out);
+			text_print_facts(summary, block, out);
+		}
 		free(name);
-		text_print_trouble(summary, json_text(pipeline, "name"), out);
-		text_print_facts(summary, pipeline, out);
 	}
+	if (at == 0)
+		print_run(summary, out);
 }

@@ -1,5 +1,6 @@
 /*
- * text: a summary for a person, one block a pipeline. It says what was found and what was looked at; nothing found and
+ * text: a summary for a person, one block a pipeline, a stream of the config, and a server that something was found
+ * of. It says what was found and what was looked at; nothing found and
  * nothing looked at never read alike. Numbers have thousands separators in every locale; nothing foreign reaches the
  * terminal raw.
  */

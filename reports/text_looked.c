@@ -379,10 +379,41 @@ static void print_bounds(const json_t *pipeline, FILE *out)
 	}
 }
 
-void text_print_facts(const json_t *summary, const json_t *pipeline, FILE *out)
+/* Sums over the streams of a watch. */
+static void print_streams(const json_t *block, FILE *out)
 {
-	print_redis(pipeline, out);
-	print_workers(pipeline, out);
-	print_looked(summary, pipeline, out);
-	print_bounds(pipeline, out);
+	const json_t *streams = json_object_get(block, "streams"), *stream;
+	int64_t looked = 0, groups = 0, pending = 0, kept = 0, all;
+	char number[WORDS_ROOM + 24];
+	size_t i;
+
+	json_array_foreach(streams, i, stream)
+	{
+		if (strcmp(json_text(stream, "role"), "source") != 0 || !json_flag(stream, "present"))
+			continue;
+		looked += !json_text(stream, "trouble");
+		groups += json_int(stream, "groups");
+		all = json_int(stream, "listed");
+		pending += all == UNKNOWN ? 0 : all;
+		all = json_int(stream, "kept");
+		kept += all == UNKNOWN ? 0 : all;
+	}
+	fprintf(out, "  looked  %s", words_count(looked, "stream", "streams", number));
+	fprintf(out, ", %s", words_count(groups, "group", "groups", number));
+	fprintf(out, ", %s", words_count(pending, "pending entry", "pending entries", number));
+	if (kept < pending)
+		fprintf(out, " (%s kept)", words_number(kept, number));
+	print_unverifiable(block, out);
+}
+
+void text_print_facts(const json_t *summary, const json_t *block, FILE *out)
+{
+	print_redis(block, out);
+	if (json_object_get(block, "streams")) {
+		print_streams(block, out);
+	} else if (json_object_get(block, "topics")) {
+		print_workers(block, out);
+		print_looked(summary, block, out);
+		print_bounds(block, out);
+	}
 }

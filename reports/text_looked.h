@@ -18,13 +18,13 @@ void text_print_scope(const json_t *summary, const json_t *pipeline, FILE *out);
 /* "02:30:00Z" on the day on which the run started, else "2026-11-30T02:30:00Z". */
 void text_print_time(const json_t *summary, int64_t us, FILE *out);
 
-/* How much of a pipeline (NULL: of the whole run) could not be looked at, but for the checks that were not run. */
-int64_t text_trouble_count(const json_t *summary, const char *pipeline);
+/* How much of a scope (NULL: of the whole run) could not be looked at, but for the checks that were not run. */
+int64_t text_trouble_count(const json_t *summary, const char *scope);
 
 /* The first few of these, a line each. */
 void text_print_trouble(const json_t *summary, const char *pipeline, FILE *out);
 
-/* The lines redis, workers, looked and bound. */
-void text_print_facts(const json_t *summary, const json_t *pipeline, FILE *out);
+/* The lines redis, workers, looked and bound, as far as the block has them. */
+void text_print_facts(const json_t *summary, const json_t *block, FILE *out);
 
 #endif

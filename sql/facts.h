@@ -24,7 +24,7 @@ struct bytes {
 	TEXT(epoch_template) TEXT(field_offset) TEXT(field_partition) TEXT(field_value) TEXT(state) TEXT(tombstones)         \
 	INT(expires_ms) TEXT(isolation) TEXT(horizon) INT(horizon_age_ms) TEXT(from_kind) INT(from_us) TEXT(rejects)         \
 	TEXT(dlq) TEXT(dlq_header) INT(expect_empty) INT(recent_ms) TEXT(group_state) INT(group_members) INT(group_us)       \
-	TEXT(mapping) TEXT(mapping_hint) TEXT(replica)
+	TEXT(mapping) TEXT(mapping_hint) TEXT(replica) INT(cluster_plan)
 #define FACT_TOPIC(INT, TEXT, BLOB)                                                                                           \
 	INT(pipeline_id) TEXT(topic) TEXT(role) INT(incarnation_id) INT(partitions) INT(partitions_at_start)                 \
 	TEXT(cleanup_policy) INT(retention_ms) TEXT(timestamp_type) INT(main_threshold) INT(recent_threshold)                \
@@ -45,10 +45,24 @@ struct bytes {
 	INT(topic_id) INT(partition) BLOB(redis_key) INT(read_us) INT(present) INT(value) TEXT(malformed)
 #define FACT_REDIS_SERVER(INT, TEXT, BLOB)                                                                                    \
 	TEXT(address) INT(read_us) TEXT(role) TEXT(version) TEXT(process) TEXT(replid) TEXT(replid2) INT(repl_offset)        \
-	INT(second_repl_offset) INT(uptime_s) INT(keys)
+	INT(second_repl_offset) INT(uptime_s) INT(keys) INT(server_us) INT(host_us) INT(answered_in_us)                      \
+	TEXT(settings_trouble)
 #define FACT_REWRITE(INT, TEXT, BLOB)                                                                                         \
 	TEXT(cluster) TEXT(topic) INT(partition) TEXT(kind) INT(offset) INT(old_incarnation_id) INT(new_incarnation_id)      \
 	TEXT(evidence)
+
+#define FACT_STREAM_WATCH(INT, TEXT, BLOB)                                                                                    \
+	TEXT(name) TEXT(redis) TEXT(key) TEXT(group_name) TEXT(excluded) INT(idle_ms) INT(deliveries) TEXT(dlq) INT(lag_max) \
+	INT(backlog_age_max_ms) INT(consumer_idle_max_ms) INT(length_max) INT(pending_keys) INT(looked)
+#define FACT_STREAM(INT, TEXT, BLOB)                                                                                          \
+	INT(watch_id) BLOB(redis_key) TEXT(role) INT(present) TEXT(trouble) INT(read_us) INT(server_ms) INT(length)          \
+	BLOB(last_generated) BLOB(first_entry) BLOB(last_entry) BLOB(max_deleted) INT(entries_added) INT(groups) INT(listed)
+#define FACT_STREAM_GROUP(INT, TEXT, BLOB)                                                                                    \
+	INT(stream_id) BLOB(name) TEXT(trouble) INT(read_us) INT(consumers) INT(pending) BLOB(last_delivered)                \
+	INT(entries_read) INT(lag) INT(consumers_after) INT(pending_after) BLOB(last_delivered_after)                        \
+	INT(entries_read_after) INT(lag_after) INT(threshold) INT(listed) INT(kept) INT(acknowledged)
+#define FACT_STREAM_CONSUMER(INT, TEXT, BLOB)                                                                                 \
+	INT(group_id) BLOB(name) INT(pending) INT(idle_ms) INT(inactive_ms)
 
 /* table, X-macro of its columns after run_id */
 #define FACT_TABLES(TABLE)                                                                                                    \
@@ -61,7 +75,11 @@ struct bytes {
 	TABLE(fence, FACT_FENCE)                                                                                              \
 	TABLE(epoch, FACT_EPOCH)                                                                                              \
 	TABLE(redis_server, FACT_REDIS_SERVER)                                                                                \
-	TABLE(rewrite, FACT_REWRITE)
+	TABLE(rewrite, FACT_REWRITE)                                                                                          \
+	TABLE(stream_watch, FACT_STREAM_WATCH)                                                                                \
+	TABLE(stream, FACT_STREAM)                                                                                            \
+	TABLE(stream_group, FACT_STREAM_GROUP)                                                                                \
+	TABLE(stream_consumer, FACT_STREAM_CONSUMER)
 
 #define FACT_FIELD_INT(name) int64_t name;
 #define FACT_FIELD_TEXT(name) const char *name;

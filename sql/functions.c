@@ -9,6 +9,7 @@ SQLITE_EXTENSION_INIT3
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sql/entry.h"
 #include "sql/keyhash.h"
 #include "sql/keytext.h"
 #include "sql/partitioner.h"
@@ -41,17 +42,10 @@ static const char *name_of(sqlite3_context *context)
 static int read_key(sqlite3_context *context, sqlite3_value *value, struct key *key)
 {
 	switch (sqlite3_value_type(value)) {
-	case SQLITE_NULL:
-		return 0;
-	case SQLITE_TEXT:
-		key->bytes = sqlite3_value_text(value);
-		break;
-	case SQLITE_BLOB:
-		key->bytes = sqlite3_value_blob(value);
-		break;
-	default:
-		fail(context, name_of(context), "the key must be a blob or text");
-		return -1;
+	case SQLITE_NULL: return 0;
+	case SQLITE_TEXT: key->bytes = sqlite3_value_text(value); break;
+	case SQLITE_BLOB: key->bytes = sqlite3_value_blob(value); break;
+	default: fail(context, name_of(context), "the key must be a blob or text"); return -1;
 	}
 	key->len = (size_t)sqlite3_value_bytes(value);
 	if (key->len && !key->bytes) {
@@ -73,8 +67,8 @@ static int read_integer(sqlite3_context *context, sqlite3_value *value, int64_t 
 	*number = sqlite3_value_int64(value);
 	if (*number >= least && *number <= most)
 		return 1;
-	fail(context, name_of(context), least == 1 ? "a partition count must be at least 1 and fit 32 bits"
-						   : "a partition must fit 32 bits");
+	fail(context, name_of(context),
+	     least == 1 ? "a partition count must be at least 1 and fit 32 bits" : "a partition must fit 32 bits");
 	return -1;
 }
 
@@ -108,7 +102,8 @@ static void sql_home_partition(sqlite3_context *context, int argc, sqlite3_value
 
 static void unknown_partitioner(sqlite3_context *context)
 {
-	fail(context, name_of(context), "no such partitioner; there are"
+	fail(context, name_of(context),
+	     "no such partitioner; there are"
 #define X(name, hash, reduction, users) " " #name
 	     PARTITIONERS(X)
 #undef X
@@ -144,17 +139,12 @@ static void sql_partition_by(sqlite3_context *context, int argc, sqlite3_value *
 static int read_stored(sqlite3_context *context, sqlite3_value *value, struct stored *stored)
 {
 	switch (sqlite3_value_type(value)) {
-	case SQLITE_NULL:
-		*stored = (struct stored){ NULL, 0 };
-		return 0;
-	case SQLITE_BLOB:
-		stored->data = sqlite3_value_blob(value);
-		break;
+	case SQLITE_NULL: *stored = (struct stored){ NULL, 0 }; return 0;
+	case SQLITE_BLOB: stored->data = sqlite3_value_blob(value); break;
 	case SQLITE_FLOAT:
 		fail(context, name_of(context), "a stored number must be an integer or the stored text");
 		return -1;
-	default:
-		stored->data = (const char *)sqlite3_value_text(value);
+	default: stored->data = (const char *)sqlite3_value_text(value);
 	}
 	stored->len = (size_t)sqlite3_value_bytes(value);
 	if (!stored->data && !stored->len)
@@ -280,6 +270,54 @@ static void sql_key_parse(sqlite3_context *context, int argc, sqlite3_value **ar
 	}
 }
 
+/* An entry id of the index; else as read_key. */
+static int read_entry(sqlite3_context *context, sqlite3_value *value, const uint8_t **id)
+{
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return 0;
+	if (sqlite3_value_type(value) != SQLITE_BLOB || sqlite3_value_bytes(value) != ENTRY_SIZE) {
+		fail(context, name_of(context), "an entry id is a blob of 16 bytes");
+		return -1;
+	}
+	*id = sqlite3_value_blob(value);
+	return 1;
+}
+
+static void sql_entry_text(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	char text[ENTRY_ROOM];
+	const uint8_t *id;
+
+	(void)argc;
+	if (read_entry(context, argv[0], &id) > 0) {
+		entry_write(id, text);
+		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+	}
+}
+
+static void sql_entry_ms(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const uint8_t *id;
+
+	(void)argc;
+	if (read_entry(context, argv[0], &id) > 0)
+		sqlite3_result_int64(context, entry_ms(id));
+}
+
+static void sql_entry_id(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	uint8_t id[ENTRY_SIZE];
+	struct key text;
+
+	(void)argc;
+	if (read_key(context, argv[0], &text) <= 0)
+		return;
+	if (entry_read(text.bytes, text.len, id))
+		sqlite3_result_blob(context, id, ENTRY_SIZE, SQLITE_TRANSIENT);
+	else
+		fail(context, name_of(context), "an entry id is text like 1700000000000-0");
+}
+
 int functions_register(sqlite3 *db)
 {
 	static const struct {
@@ -287,16 +325,13 @@ int functions_register(sqlite3 *db)
 		int arguments;
 		void (*function)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
-		{ "murmur2", 1, sql_murmur2 },
-		{ "home_partition", 2, sql_home_partition },
-		{ "partition_by", 3, sql_partition_by },
-		{ "fence_verdict", 7, sql_fence_verdict },
-		{ "redis_slot", 1, sql_redis_slot },
-		{ "xxh3", 1, sql_xxh3 },
-		{ "key_text", 1, sql_key_text },
-		{ "key_hex", 1, sql_key_hex },
-		{ "key_utf8", 1, sql_key_utf8 },
-		{ "key_parse", 1, sql_key_parse },
+		{ "murmur2", 1, sql_murmur2 },           { "home_partition", 2, sql_home_partition },
+		{ "partition_by", 3, sql_partition_by }, { "fence_verdict", 7, sql_fence_verdict },
+		{ "redis_slot", 1, sql_redis_slot },     { "xxh3", 1, sql_xxh3 },
+		{ "key_text", 1, sql_key_text },         { "key_hex", 1, sql_key_hex },
+		{ "key_utf8", 1, sql_key_utf8 },         { "key_parse", 1, sql_key_parse },
+		{ "entry_text", 1, sql_entry_text },     { "entry_ms", 1, sql_entry_ms },
+		{ "entry_id", 1, sql_entry_id },
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;

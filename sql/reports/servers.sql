@@ -1,11 +1,17 @@
--- The Redis servers of a pipeline, and what became of the server at that address since it was last seen.
+-- The Redis servers of a scope, and what became of the server at that address since it was last seen.
 WITH used AS (
-	SELECT redis_server.*, pipeline.name
-	FROM pipeline
-	JOIN redis_server USING (run_id)
-	WHERE pipeline.run_id = :run AND pipeline.name = :pipeline
-		AND (redis_server.address = pipeline.redis
-		     OR substr(pipeline.redis, 1, length(redis_server.address) + 1) = redis_server.address || '/')
+	SELECT *
+	FROM redis_server
+	WHERE run_id = :run
+		AND ('redis/' || rtrim(rtrim(address, '0123456789'), '/') = :pipeline
+		     OR EXISTS (
+			SELECT 1 FROM pipeline
+			WHERE pipeline.run_id = :run AND pipeline.name = :pipeline
+				AND (pipeline.redis = address OR substr(pipeline.redis, 1, length(address) + 1) = address || '/'))
+		     OR EXISTS (
+			SELECT 1 FROM stream_watch
+			WHERE stream_watch.run_id = :run AND 'streams/' || stream_watch.name = :pipeline
+				AND stream_watch.redis = address))
 ),
 paired AS (
 	SELECT used.*, (

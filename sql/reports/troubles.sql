@@ -71,18 +71,39 @@ why (part, place, stage, pipeline, topic, partition, text) AS (
 	WHERE pipeline.run_id = :run AND pipeline.mapping = 'broken'
 		AND NOT EXISTS (SELECT 1 FROM told WHERE coalesce(told.pipeline, pipeline.name) = pipeline.name)
 	UNION ALL
-	SELECT 7, pipeline.pipeline_id, 'check', pipeline.name, NULL, NULL, 'nothing at all was examined'
-	FROM pipeline
+	SELECT 7, scope.place, 'check', scope.scope, NULL, NULL, 'nothing at all was examined'
+	FROM scope
 	JOIN run USING (run_id)
-	WHERE pipeline.run_id = :run AND NOT pipeline.expect_empty AND run.reached IN ('checked', 'reported')
+	LEFT JOIN pipeline ON scope.kind = 'pipeline' AND pipeline.run_id = :run AND pipeline.name = scope.name
+	LEFT JOIN setting ON setting.run_id = :run AND setting.name = 'expect.empty'
+	WHERE scope.run_id = :run AND scope.kind IN ('pipeline', 'stream') AND run.reached IN ('checked', 'reported')
+		AND NOT coalesce(pipeline.expect_empty, setting.value = '1', 0)
 		AND (SELECT coalesce(sum(examined), 0) FROM check_result
-		     WHERE check_result.run_id = :run AND check_result.pipeline = pipeline.name) = 0
+		     WHERE check_result.run_id = :run AND check_result.pipeline = scope.scope) = 0
 	UNION ALL
-	SELECT 8, 0, 'run', NULL, NULL, NULL, 'the run has no pipeline'
+	SELECT 8, 0, 'run', NULL, NULL, NULL, 'there was nothing to look at'
 	FROM run
 	WHERE run_id = :run AND run.reached IN ('checked', 'reported')
-		AND NOT EXISTS (SELECT 1 FROM pipeline WHERE run_id = :run)
+		AND NOT EXISTS (SELECT 1 FROM scope WHERE run_id = :run)
 		AND NOT EXISTS (SELECT 1 FROM check_result WHERE run_id = :run)
+	UNION ALL
+	SELECT 10, stream_watch.watch_id, 'streams', 'streams/' || stream_watch.name, NULL, NULL,
+		'not all of its streams were looked at'
+	FROM stream_watch
+	JOIN run USING (run_id)
+	WHERE stream_watch.run_id = :run AND run.reached IN ('checked', 'reported') AND stream_watch.looked IS NOT 1
+		AND NOT EXISTS (
+			SELECT 1 FROM told WHERE coalesce(told.pipeline, 'streams/' || stream_watch.name) = 'streams/' || stream_watch.name)
+	UNION ALL
+	SELECT 10, stream_group.group_id, 'streams', 'streams/' || stream_watch.name, NULL, NULL,
+		key_text(stream.redis_key) || ', group ' || key_text(stream_group.name) || ': '
+			|| coalesce(stream_group.trouble, 'not all of its pending entries were read')
+	FROM stream_watch
+	JOIN stream USING (watch_id)
+	JOIN stream_group USING (stream_id)
+	WHERE stream_watch.run_id = :run AND (stream_group.trouble IS NOT NULL OR stream_group.listed IS NULL)
+		AND NOT EXISTS (
+			SELECT 1 FROM told WHERE coalesce(told.pipeline, 'streams/' || stream_watch.name) = 'streams/' || stream_watch.name)
 )
 SELECT stage, pipeline, topic, partition, text
 FROM why

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "sql_data.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,7 +256,7 @@ static void test_newer(void **state)
 	(void)state;
 	make();
 	change("PRAGMA user_version = 1000000");
-	refused("version 1000000 is newer than this program, which writes 1");
+	refused("version 1000000 is newer than this program, which writes 2");
 }
 
 /* A migration that fails leaves the file as it was. */
@@ -269,9 +271,35 @@ static void test_failed_migration(void **state)
 	assert_non_null(strstr(t.text, "make the index: schema 001-facts: run script: "));
 	assert_non_null(strstr(t.text, "table run already exists"));
 	assert_int_equal(index_open_read(&run, path, &index, &t), INDEX_TROUBLE);
-	assert_non_null(strstr(t.text, "a.db: version 0 is older than this program; the next audit brings it to 1"));
+	assert_non_null(strstr(t.text, "a.db: version 0 is older than this program; the next audit brings it to 2"));
 	change("DROP TABLE check_result"); /* still there, and finding is still gone */
 	change("CREATE TABLE finding (a)");
+}
+
+/* An index of version 1, with a run, a server and a pipeline in it, is brought to the newest; nothing in it is lost. */
+static void test_migration(void **state)
+{
+	struct index index;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (const struct sql_file *file = sql_schema_files; file->name; file++)
+		if (strncmp(file->name, "001-", 4) == 0)
+			assert_int_equal(db_script(db, file->text, &t), 0);
+	assert_int_equal(db_script(db,
+				   "PRAGMA application_id = 0x66706f73; PRAGMA user_version = 1;"
+				   "INSERT INTO run (run_id, command, tool, config, config_sha256, started_us) "
+				   "VALUES (1, 'audit', 'f', 'c', 's', 5);"
+				   "INSERT INTO redis_server (run_id, address, read_us) VALUES (1, 'h:1/0', 6)",
+				   &t),
+			 0);
+	sqlite3_close(db);
+	assert_int_equal(open_write(&index), 0);
+	assert_int_equal(ask(index.db, "PRAGMA user_version"), 2);
+	assert_int_equal(ask(index.db, "SELECT read_us FROM redis_server WHERE server_us IS NULL"), 6);
+	assert_int_equal(ask(index.db, "SELECT count(*) FROM scope WHERE scope = 'redis/h:1'"), 1);
+	index_close(&index);
 }
 
 static void test_truncated(void **state)
@@ -386,6 +414,7 @@ int main(void)
 		TEST(test_another_database),
 		TEST(test_newer),
 		TEST(test_failed_migration),
+		TEST(test_migration),
 		TEST(test_truncated),
 		TEST(test_damaged),
 		TEST(test_killed_writer),
