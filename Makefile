@@ -51,7 +51,7 @@ FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuz
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
 .PHONY: all clean demo check unit e2e fuzz bench pipeline tools check-headers format-check arrows install deps-demo deps-check
-.SECONDARY:
+.PRECIOUS: $(BUILD)/obj/%.o $(BUILD)/ext/%.o
 all: $(BUILD)/fencepost $(BUILD)/fencepost.so
 
 # --- SQL files as data -------------------------------------------------------------------------------------------
