@@ -57,8 +57,11 @@ SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_
 	WHEN coalesce(unproven.covered, 0) = 0 THEN 'not-replayed'
 	ELSE coalesce(unproven.reason, 'no-horizon')
 	END AS doubt,
-	coalesce(home.last_high_watermark > home.indexed_end, 1) AND coalesce(f.sampled_us > home.last_stable_us,
-		1) AS tail_unread,
+	-- Records may have come after the history was read and before Redis was asked; also where that is not known.
+	coalesce(home.last_high_watermark > home.indexed_end, 1) AND coalesce(f.sampled_us > home.last_stable_us, 1)
+		OR s.older IS NOT NULL AND coalesce(older.last_high_watermark > older.indexed_end, 1)
+		AND coalesce(f.sampled_us > older.last_stable_us, 1)
+		AS tail_unread,
 	coalesce(standing.last_high_watermark > standing.indexed_end, 1)
 		AND coalesce(f.sampled_us > standing.last_stable_us, 1)
 		AS standing_unread,
@@ -71,6 +74,7 @@ CROSS JOIN fenced_topic AS t USING (topic_id)
 LEFT JOIN fence AS f ON f.fence_id = s.state_id
 LEFT JOIN horizon AS home ON home.topic_id = s.topic_id AND home.partition = s.home
 LEFT JOIN partition_state AS home_state ON home_state.topic_id = s.topic_id AND home_state.partition = s.home
+LEFT JOIN horizon AS older ON older.topic_id = s.topic_id AND older.partition = s.older
 LEFT JOIN partition_state AS older_state ON older_state.topic_id = s.topic_id AND older_state.partition = s.older
 LEFT JOIN horizon AS unproven ON unproven.topic_id = s.topic_id AND unproven.partition = s.unproven
 LEFT JOIN horizon AS standing ON standing.topic_id = s.topic_id AND standing.partition = f.partition

@@ -25,6 +25,9 @@ static inline void fence_off_home(struct world *w)
 }
 static inline void hash_gone(struct world *w) { world_absent(w, C); }
 static inline void hash_of_a_gone(struct world *w) { world_absent(w, A); }
+/* Asked for after the ends had been read. */
+static inline void hash_gone_late(struct world *w) { world_absent(w, C)->fact.sampled_us = w->run_us + 150; }
+static inline void waiting_fence_gone_late(struct world *w) { world_absent(w, N)->fact.sampled_us = w->run_us + 150; }
 static inline void fence_beyond(struct world *w) { world_set(w, D, 3, 15); }
 static inline void fence_in_no_partition(struct world *w) { world_set(w, D, 7, 3); }
 static inline void stray(struct world *w) { world_set(w, S, 2, 3); }

@@ -55,6 +55,7 @@ static inline void trimmed(struct world *w)
 							   .log_start = 100,
 							   .last_stable = UNKNOWN,
 							   .high_watermark = UNKNOWN,
+							   .last_high_watermark = UNKNOWN,
 							   .committed = UNKNOWN,
 							   .from = UNKNOWN };
 	plain(w);
@@ -312,6 +313,68 @@ static inline void resized_deleting(struct world *w)
 {
 	w->pipeline.tombstones = "delete";
 	resized(w);
+}
+
+/* M was deleted in partition 1 before it moved, N has its newest record there and then a tombstone at 5. */
+static inline void resized_deleted(struct world *w)
+{
+	struct world_topic *t = &w->topic[0];
+
+	w->pipeline.tombstones = "delete";
+	before_resize(w);
+	world_put_in(t, 1, M, 420)->tombstone = true;
+	world_put_in(t, 1, N, 440)->tombstone = true;
+	grow(w);
+	w->before[0] = 4;
+	world_put_in(t, 5, M, 500);
+	world_put_in(t, 5, M, 600);
+	world_settle(w);
+}
+
+static inline void before_resize_deleting(struct world *w)
+{
+	w->pipeline.tombstones = "delete";
+	before_resize(w);
+}
+
+static inline void before_resize_compacted(struct world *w)
+{
+	w->topic[0].compacted = true;
+	w->topic[0].fact.cleanup_policy = "compact";
+	before_resize_deleting(w);
+}
+
+/* Records of partition 1 above N's may be gone. */
+static inline void resized_compacted(struct world *w)
+{
+	w->topic[0].compacted = true;
+	w->topic[0].fact.cleanup_policy = "compact";
+	w->pipeline.tombstones = "delete";
+	resized(w);
+	world_skip(w, 1);
+	world_put_in(&w->topic[0], 1, L, 700);
+	world_settle(w);
+}
+
+/* Partition 1 had one more record at the last look. */
+static inline void resized_with_tail(struct world *w)
+{
+	resized_deleting(w);
+	w->topic[0].part[1].last_high_watermark = w->topic[0].part[1].next + 1;
+}
+
+/* Partition 2 had one more record at the last look. */
+static inline void deletes_with_tail(struct world *w)
+{
+	deletes(w);
+	w->topic[0].part[2].last_high_watermark = w->topic[0].part[2].next + 1;
+}
+
+/* The last look at partition 2 failed. */
+static inline void deletes_without_last(struct world *w)
+{
+	deletes(w);
+	w->topic[0].part[2].last_unread = true;
 }
 
 /* A key of 12 partitions that has not moved in one topic yet. */

@@ -187,6 +187,7 @@ static inline void fixture_horizon(struct fixture *fx, const struct world *w, co
 	struct trouble trouble = { 0 };
 	int64_t stable = part->last_stable == UNKNOWN ? part->next : part->last_stable;
 	int64_t high = part->high_watermark == UNKNOWN ? stable : part->high_watermark;
+	int64_t last = part->last_high_watermark == UNKNOWN ? high : part->last_high_watermark;
 	int64_t start = part->from != UNKNOWN && part->from > part->first ? part->from : part->first;
 	const char *reason = part->reason;
 	struct fact_horizon h = {
@@ -207,7 +208,7 @@ static inline void fixture_horizon(struct fixture *fx, const struct world *w, co
 		.last_stable_us = w->run_us + 100,
 		.high_watermark = high,
 		.high_watermark_us = w->run_us + 110,
-		.last_high_watermark = high,
+		.last_high_watermark = part->last_unread ? UNKNOWN : last,
 		.last_high_watermark_us = w->run_us + 200,
 		.indexed_start = part->first,
 		.indexed_end = part->next,

@@ -22,6 +22,10 @@ struct row {
 	"fence-rebased info orders/5@1 $M: The records of key $M stand in 2 legal partitions; by their times it was " \
 	"rebased 1 time, "                                                                                            \
 	"and its fence is at home in partition 5.\n"
+#define DELETED_M                                                                                                     \
+	"fence-rebased info orders/5@1 $M: The records of key $M stand in 2 legal partitions; by their times it was " \
+	"rebased 0 times, "                                                                                           \
+	"and its fence is at home in partition 5.\n"
 #define WAITS_N                                                                                                        \
 	"fence-rebased info orders/1@2 $N: The fence of key $N waits at 2 in partition 1; its next record will be in " \
 	"partition 5 and rebase it.\n"
@@ -100,6 +104,25 @@ static const struct row rows[] = {
 	  "before "
 	  "1970-01-01T00:16:40.000Z.\n" },
 	{ "missing: a tombstone may be gone", NULL, deletes_compacted, hash_gone, "", "fence-missing ? gap 1\n" },
+	{ "missing: a tombstone may have come since", NULL, deletes_with_tail, hash_gone_late, "",
+	  "fence-missing ? tail-unread 1\n" },
+	{ "missing: nothing could have come yet", NULL, deletes_with_tail, hash_gone, "",
+	  "fence-missing error orders/2@12 $C: The key $C has no hash, and its record at 12 in partition 2 was applied "
+	  "before "
+	  "1970-01-01T00:16:40.000Z.\n" },
+	{ "missing: asked late, and nothing came", NULL, deletes, hash_gone_late, "",
+	  "fence-missing error orders/2@12 $C: The key $C has no hash, and its record at 12 in partition 2 was applied "
+	  "before "
+	  "1970-01-01T00:16:40.000Z.\n" },
+	{ "missing: the last watermark is not known", NULL, deletes_without_last, hash_gone_late,
+	  "fence-ahead ? watermark-unknown 3\n",
+	  "fence-ahead ? watermark-unknown 2\nfence-missing ? tail-unread 1\n" },
+	{ "missing: deleted before it moved", NULL, resized_deleted, moved_fence_gone, DELETED_M,
+	  "fence-missing ? resized 1\n" },
+	{ "missing: waiting key, a tombstone may be gone", before_resize_compacted, resized_compacted,
+	  waiting_fence_gone, RESIZED, "fence-missing ? gap 1\n" REBASED_M },
+	{ "missing: waiting key, a tombstone may have come since", before_resize_deleting, resized_with_tail,
+	  waiting_fence_gone_late, RESIZED, "fence-missing ? tail-unread 1\n" REBASED_M },
 	{ "missing: ignored tombstone", NULL, ignores, hash_of_a_gone, "",
 	  "fence-missing error orders/0@12 $A: The key $A has no hash, and its record at 12 in partition 0 was applied "
 	  "before "

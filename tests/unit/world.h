@@ -48,6 +48,8 @@ struct world_part {
 	int64_t first, next;     /* indexed range */
 	int64_t log_start, last_stable, high_watermark, committed,
 		from; /* committed UNKNOWN: none; from UNKNOWN: beginning */
+	int64_t last_high_watermark; /* UNKNOWN: the same as high_watermark */
+	bool last_unread;        /* the last high watermark could not be read */
 	bool uncovered;
 	const char *reason;      /* no horizon, and why */
 	int64_t gap_from, gap_to; /* a gap_range "trimmed"; empty: none */
@@ -116,7 +118,8 @@ static inline struct world_topic *world_add_topic(struct world *w, const char *n
 	};
 	for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
 		t->part[p] = (struct world_part){
-			.from = UNKNOWN, .committed = UNKNOWN, .last_stable = UNKNOWN, .high_watermark = UNKNOWN
+			.from = UNKNOWN, .committed = UNKNOWN, .last_stable = UNKNOWN, .high_watermark = UNKNOWN,
+			.last_high_watermark = UNKNOWN
 		};
 	return t;
 }
