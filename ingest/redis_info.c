@@ -1,14 +1,13 @@
-/* redis_info: INFO of the server into redis_server and redis_info, and what the sampler itself wants to know of it. */
+/* redis_info: INFO of a server, its values, and what the sampler wants to know of them. */
 #include "ingest/sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sql/db.h"
+#include "ingest/redis_server.h"
 #include "sql/faultpoint.h"
 #include "sql/keytext.h"
 #include "sql/mem.h"
-#include "sql_data.h"
 
 enum { NUMBER_MOST = 32 };
 
@@ -59,6 +58,21 @@ static int64_t part_of(struct bytes line, const char *name)
 	return UNKNOWN;
 }
 
+static struct bytes keyspace_line(struct bytes info, int db)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "db%d", db);
+	return redis_info_value(info, name);
+}
+
+int64_t redis_info_keys(struct bytes info, int db)
+{
+	struct bytes line = keyspace_line(info, db);
+
+	return line.at ? part_of(line, "keys") : 0;
+}
+
 /*
  * The line of the database in use. None: it is empty, and nothing is known of field TTLs. Redis 7.4 counts the hashes
  * with field TTLs in it (subexpiry), Valkey 9 the keys (keys_with_volatile_items); a line without either is of a server
@@ -66,17 +80,12 @@ static int64_t part_of(struct bytes line, const char *name)
  */
 static void read_keyspace(struct sampler *s, struct bytes info)
 {
-	char name[16];
-	struct bytes line;
+	struct bytes line = keyspace_line(info, s->redis->db);
 	int64_t volatile_hashes;
 
-	snprintf(name, sizeof(name), "db%d", s->redis->db);
-	line = redis_info_value(info, name);
-	if (!line.at) {
-		s->server_keys = 0;
+	s->server_keys = redis_info_keys(info, s->redis->db);
+	if (!line.at)
 		return;
-	}
-	s->server_keys = part_of(line, "keys");
 	volatile_hashes = part_of(line, "subexpiry");
 	if (volatile_hashes == UNKNOWN)
 		volatile_hashes = part_of(line, "keys_with_volatile_items");
@@ -116,152 +125,15 @@ int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble
 	return 0;
 }
 
-/* --- into the index ----------------------------------------------------------------------------------------------- */
-
-struct info_job {
-	struct fact_redis_server server; /* texts owned below */
-	char *address, *role, *version, *process, *replid, *replid2;
-	char *info;
-	size_t info_size;
-};
-
-static void job_free(void *job)
-{
-	struct info_job *j = job;
-
-	free(j->address);
-	free(j->role);
-	free(j->version);
-	free(j->process);
-	free(j->replid);
-	free(j->replid2);
-	free(j->info);
-	free(j);
-}
-
-static int add_line(sqlite3_stmt *stmt, int64_t server_id, struct bytes name, struct bytes value, struct trouble *t)
-{
-	char *texts[2] = { xarray(KEYTEXT_ROOM(name.size), 1), xarray(KEYTEXT_ROOM(value.size), 1) };
-	int result;
-
-	keytext_write(name.at, name.size, texts[0]);
-	keytext_write(value.at, value.size, texts[1]);
-	db_bind_int(stmt, 1, server_id);
-	db_bind_text(stmt, 2, texts[0]);
-	db_bind_text(stmt, 3, texts[1]);
-	result = db_run(stmt, t);
-	free(texts[0]);
-	free(texts[1]);
-	return result;
-}
-
-/* "module:name=search,ver=20811": the name becomes part of the line's. */
-static struct bytes module_name(struct bytes value, char *out, size_t room)
-{
-	const char *start = memmem(value.at, value.size, "name=", 5), *end;
-	int size;
-
-	if (!start)
-		return BYTES("module");
-	start += 5;
-	end = memchr(start, ',', (size_t)((const char *)value.at + value.size - start));
-	size = snprintf(out, room, "module:%.*s", end ? (int)(end - start) : 0, start);
-	return (struct bytes){ out, (size_t)size < room ? (size_t)size : room - 1 };
-}
-
-static int add_lines(sqlite3_stmt *stmt, int64_t server_id, const struct info_job *job, struct trouble *t)
-{
-	const char *line = job->info, *end = line + job->info_size;
-	char module[64];
-
-	for (const char *stop; line < end; line = stop + 1) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line)), *colon;
-		struct bytes name, value;
-
-		stop = newline ? newline : end;
-		colon = memchr(line, ':', (size_t)(stop - line));
-		if (*line == '#' || !colon)
-			continue;
-		name = (struct bytes){ line, (size_t)(colon - line) };
-		value = (struct bytes){ colon + 1, (size_t)(stop - colon - 1) };
-		if (value.size && ((const char *)value.at)[value.size - 1] == '\r')
-			value.size--;
-		if (name.size == 6 && !memcmp(name.at, "module", 6))
-			name = module_name(value, module, sizeof(module));
-		if (add_line(stmt, server_id, name, value, t) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* A server that an earlier pipeline of the run looked at stays as it was seen first. */
-static int job_apply(struct writer *writer, void *job, struct trouble *t)
-{
-	const struct info_job *j = job;
-	sqlite3_stmt *known = writer_statement(writer, sql_queries_redis_server_known, t), *server, *line;
-	int found;
-
-	if (!known)
-		return -1;
-	db_bind_int(known, 1, j->server.run_id);
-	db_bind_text(known, 2, j->address);
-	found = db_step(known, t);
-	sqlite3_reset(known);
-	if (found)
-		return found < 0 ? -1 : 0;
-	server = writer_statement(writer, fact_redis_server_sql, t);
-	line = server ? writer_statement(writer, sql_queries_redis_info_add, t) : NULL;
-	if (!line)
-		return -1;
-	fact_redis_server_bind(server, &j->server);
-	if (db_run(server, t) < 0)
-		return -1;
-	return add_lines(line, sqlite3_last_insert_rowid(sqlite3_db_handle(server)), j, t);
-}
-
-static struct info_job *job_new(const struct sampler *s, struct bytes info)
-{
-	struct info_job *j = xalloc(sizeof(*j));
-
-	j->address = xstrdup(s->redis->address);
-	j->role = redis_info_text(info, "role");
-	j->version = redis_info_text(info, "redis_version");
-	j->process = redis_info_text(info, "run_id");
-	j->replid = redis_info_text(info, "master_replid");
-	j->replid2 = redis_info_text(info, "master_replid2");
-	j->info = xmemdup(info.at, info.size);
-	j->info_size = info.size;
-	j->server = (struct fact_redis_server){
-		.run_id = s->run->id,
-		.address = j->address,
-		.read_us = run_now_us(s->run),
-		.role = j->role,
-		.version = j->version,
-		.process = j->process,
-		.replid = j->replid,
-		.replid2 = j->replid2,
-		.repl_offset = redis_info_number(info, "master_repl_offset"),
-		.second_repl_offset = redis_info_number(info, "second_repl_offset"),
-		.uptime_s = redis_info_number(info, "uptime_in_seconds"),
-		.keys = s->server_keys,
-	};
-	return j;
-}
-
 int sampler_info(struct sampler *sampler, struct writer *writer, struct trouble *t)
 {
-	struct info_job *job;
+	struct redis_server *server;
 	struct bytes info;
-	int64_t clustered;
 
-	if (sampler_ask_info(sampler->conn, &info, t) < 0)
-		return trouble_wrap(t, "redis %s", sampler->redis->address);
-	clustered = redis_info_number(info, "cluster_enabled");
-	sampler->cluster = clustered == 1;
+	if (redis_server_look(sampler->run, sampler->conn, sampler->redis, &server, t) < 0)
+		return -1;
+	info = redis_server_info(server);
+	sampler->cluster = redis_info_number(info, "cluster_enabled") == 1;
 	read_keyspace(sampler, info);
-	job = job_new(sampler, info);
-	redis_conn_forget(sampler->conn);
-	if (writer_push(writer, job_apply, job_free, job, sizeof(*job) + job->info_size) < 0)
-		return trouble_set(t, "the index cannot be written");
-	return 0;
+	return redis_server_push(server, writer, t);
 }

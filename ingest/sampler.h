@@ -45,6 +45,9 @@ int sampler_ask_info(struct redis_conn *conn, struct bytes *info, struct trouble
 int64_t redis_info_number(struct bytes info, const char *name);
 char *redis_info_text(struct bytes info, const char *name);
 
+/* Keys of a database, by INFO. */
+int64_t redis_info_keys(struct bytes info, int db);
+
 /* --- the sink: sample.c ------------------------------------------------------------------------------------------- */
 
 struct sample_job;
