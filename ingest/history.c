@@ -292,11 +292,14 @@ static struct history_part *owned_part(struct history_thread *thread, size_t par
 	return state;
 }
 
-/* Field by field, for the same reason as in kafka_replay.c. */
+/*
+ * Field by field, for the same reason as in kafka_replay.c. Producers choose times, and one may choose the number that
+ * stands for UNKNOWN: it is kept as the next one.
+ */
 static inline void record_fill(const struct raw_record *raw, bool numbers, struct record *out)
 {
 	out->offset = raw->offset;
-	out->timestamp_ms = raw->timestamp_ms;
+	out->timestamp_ms = raw->timestamp_ms == UNKNOWN ? UNKNOWN + 1 : raw->timestamp_ms;
 	out->key = raw->key;
 	out->key_size = raw->key_size;
 	out->value_size = raw->value_size;

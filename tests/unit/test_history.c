@@ -204,6 +204,33 @@ static void test_a_refused_record_is_named(void **state)
 	fake_free(k.s);
 }
 
+/* Times are the producers' to choose: the least is no less a time than others, and NULL in no column. */
+static void test_the_least_time_is_kept(void **state)
+{
+	const int64_t times[] = { INT64_MIN, 7, INT64_MAX, INT64_MIN };
+	struct trouble t = { 0 };
+	struct sink k = { 0 };
+	struct record record;
+
+	(void)state;
+	sink_open(&k, 1);
+	for (size_t i = 0; i < 4; i++) {
+		const struct raw_record raw = {
+			.offset = (int64_t)i, .timestamp_ms = times[i], .key = "k", .key_size = 1, .value_size = -1
+		};
+
+		assert_int_equal(history_add(k.thread, 0, &raw, &t), 0);
+		history_record(&raw, false, &record);
+		assert_true(record.timestamp_ms == (times[i] == INT64_MIN ? -INT64_MAX : times[i]));
+	}
+	assert_int_equal(history_end(k.thread, 0, 4), 0);
+	sink_close(&k);
+	assert_int_equal(fake_ask(k.s, "SELECT records FROM chunk"), 4);
+	assert_true(fake_ask(k.s, "SELECT min_ms FROM chunk") == -INT64_MAX);
+	assert_true(fake_ask(k.s, "SELECT max_ms FROM chunk") == INT64_MAX);
+	fake_free(k.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_bounded),
 		cmocka_unit_test(test_trimmed_holes_are_recorded),
 		cmocka_unit_test(test_a_refused_record_is_named),
+		cmocka_unit_test(test_the_least_time_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
