@@ -21,6 +21,8 @@ static const struct rule rules[] = {
 	{ .key = "index", .read = read_text, AT(c.index), .type = "path", .standard = "fencepost.db" },
 	{ .key = "sample.keys", .read = read_number, AT(c.sample_keys), .type = "integer", .standard = "1000000",
 	  .least = 1, .most = INT64_MAX },
+	{ .key = "pending.keys", .read = read_number, AT(c.pending_keys), .type = "integer", .standard = "1000000",
+	  .least = 1, .most = INT64_MAX },
 	{ .key = "recent", .read = read_duration, AT(c.recent_ms), .type = "duration", .standard = "10m",
 	  .most = INT64_MAX / 1000 },
 	{ .key = "max.findings", .read = read_number, AT(c.max_findings), .type = "integer", .standard = "1000000",
@@ -103,8 +105,12 @@ static struct config *deliver(struct draft *draft)
 	}
 	config->streams = xarray(draft->stream_count, sizeof(*config->streams));
 	for (size_t i = 0; i < draft->stream_count; i++) {
-		redis_part_free(&draft->streams[i].redis);
-		config->streams[config->stream_count++] = draft->streams[i].s;
+		struct stream_draft *d = &draft->streams[i];
+
+		d->s.excluded = d->excluded.items;
+		d->s.excluded_count = d->excluded.count;
+		redis_part_free(&d->redis);
+		config->streams[config->stream_count++] = d->s;
 	}
 	free(draft->pipelines);
 	free(draft->streams);

@@ -101,15 +101,24 @@ struct pipeline_config {
 	char mapping_sha256[65];        /* of Redis address, key template, key format, epoch template, field names */
 };
 
-/* A Redis stream to look at. */
+/*
+ * Redis streams to look at. key, group and excluded are names, or globs as Redis has them where they hold one of
+ * * ? [ \ (stream_match.h).
+ */
 struct stream_config {
 	char *name;
 	int line;
-	char *key;                      /* of the stream; its name unless told */
-	char *group;                    /* glob; "*" */
-	int64_t idle_ms;                /* 10 min: longer pending is too long */
+	char *key;                      /* of the stream, or a glob of several; the entry's name unless told */
+	char *group;                    /* "*" */
+	char **excluded;                /* groups that are left out */
+	size_t excluded_count;
+	int64_t idle_ms;                /* 10 min: pending so long since the last delivery is too long */
 	int64_t deliveries;             /* 3: more often delivered is too often */
 	char *dlq;                      /* key of the stream for poison entries; NULL: none */
+	int64_t lag_max;                /* UNKNOWN, here and below: not judged */
+	int64_t backlog_age_max_ms;
+	int64_t consumer_idle_max_ms;
+	int64_t length_max;
 	struct redis_config redis;
 };
 
@@ -118,6 +127,7 @@ struct config {
 	char sha256[65];                /* of the file's bytes */
 	char *index;                    /* path, relative to the config file's folder unless absolute */
 	int64_t sample_keys;            /* 1,000,000 */
+	int64_t pending_keys;           /* 1,000,000: pending entries of a group that are kept at most */
 	int64_t max_findings;           /* 1,000,000 */
 	int64_t recent_ms;              /* 10 min */
 	enum severity fail_on;          /* warning */

@@ -162,7 +162,8 @@ struct pipeline_draft {
 };
 
 struct stream_draft {
-	struct stream_config s;
+	struct stream_config s; /* first: becomes the config's */
+	struct names excluded;
 	struct redis_part redis;
 };
 

@@ -9,6 +9,7 @@
 #include "ingest/looks.h"
 #include "ingest/mapping.h"
 #include "ingest/plan.h"
+#include "ingest/stream.h"
 #include "sql/db.h"
 #include "sql/mem.h"
 #include "sql/runlog.h"
@@ -367,6 +368,19 @@ static int look_tail(struct plan *plan, struct trouble *t)
 	return stopwatch_stop(plan, &watch, "tail", t);
 }
 
+/* Streams, which have nothing to do with Kafka. */
+static int look_streams(struct plan *plan, struct trouble *t)
+{
+	const struct ingest_options *options = plan->options;
+	struct stopwatch watch = stopwatch_start(plan->run);
+
+	if (!options->config->stream_count)
+		return 0;
+	if (stream_look(plan->run, plan->db, options->config, options->timeout_ms, t) < 0)
+		return -1;
+	return stopwatch_stop(plan, &watch, "streams", t);
+}
+
 static int look(struct plan *plan, int64_t *sampled_us, struct trouble *t)
 {
 	if (look_replay(plan, t) < 0)
@@ -375,7 +389,9 @@ static int look(struct plan *plan, int64_t *sampled_us, struct trouble *t)
 		return record_lanes(plan, NULL, t);
 	if (look_sample(plan, sampled_us, t) < 0 || look_tail(plan, t) < 0)
 		return -1;
-	return record_lanes(plan, sampled_us, t);
+	if (record_lanes(plan, sampled_us, t) < 0)
+		return -1;
+	return look_streams(plan, t);
 }
 
 int ingest_run(const struct run *run, sqlite3 *db, const struct ingest_options *options, struct trouble *t)

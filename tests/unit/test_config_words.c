@@ -62,7 +62,7 @@ struct row {
 	"valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; "  \
 	"%40 for an @ in a password"
 #define TOPICS "no topic's name; valid: at most 249 of a-z A-Z 0-9 . _ -"
-#define TOP "valid: kafka, redis, index, sample.keys, recent, max.findings, fail.on, expect.empty, pipelines, streams"
+#define TOP "valid: kafka, redis, index, sample.keys, pending.keys, recent, max.findings, fail.on, expect.empty, pipelines, streams"
 
 static const struct row syntax[] = {
 	{ "index:", "\tindex:",
@@ -90,8 +90,8 @@ static const struct row syntax[] = {
 	  "expires, dlq, dlq.source, "
 	  "rejects, partitions.before, copartitioned.with, kafka, redis" },
 	{ "    idle:", "    ilde:",
-	  ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, idle, deliveries, dlq, "
-	  "redis" },
+	  ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, exclude, idle, "
+	  "deliveries, dlq, lag.max, backlog.age.max, consumer.idle.max, length.max, redis" },
 	{ "  orders:\n", "  orders: none\n  more:\n",
 	  ":12: pipeline orders: must be a mapping, a 'key: value' a line" },
 	{ "pipelines:\n", "pipelines: x\nignored:\n", ":12: unknown key 'ignored' at the top level; " TOP },

@@ -1,0 +1,168 @@
+/*
+ * stream_dlq: the dead letters of a watch, newest first, and what they tell of where they came from. Whoever moves an
+ * entry there names its source in a field of its own choosing; so the first value that reads as an entry id is taken
+ * for the source, and the first that is the name of a group of the watch's streams for the group.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ingest/stream_watch.h"
+#include "sql/keytext.h"
+#include "sql/mem.h"
+
+enum { COUNT_FIRST = 50, COUNT_LEAST = 1, PAGE_BYTES = 4 << 20 };
+
+struct dlq {
+	struct stream_watch *watch;
+	struct bytes key;
+	int64_t stream_id, listed;
+	char cursor[ENTRY_ROOM + 1];
+	int64_t count; /* entries to ask for at once: they may be large */
+	bool done;
+	struct buffer words;
+};
+
+static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *t)
+{
+	const redisReply *fields;
+	struct dlq_row row = { 0 };
+	uint8_t source[ENTRY_SIZE];
+
+	if (!stream_entry_read(reply, row.id, &fields))
+		return trouble_set(t, "XREVRANGE: a reply of another shape than Redis gives");
+	for (size_t i = 1; i < fields->elements; i += 2) {
+		struct bytes value = reply_bytes(fields->element[i]);
+
+		if (!value.at)
+			continue;
+		if (!row.source && entry_read(value.at, value.size, source))
+			row.source = source;
+		if (!row.grp.at && stream_names_have(&dlq->watch->groups, value))
+			row.grp = value;
+	}
+	row.content = stream_content(fields, &dlq->words);
+	dlq->listed++;
+	return stream_rows_dlq(&dlq->watch->rows, dlq->stream_id, &row, t);
+}
+
+static int take_page(struct dlq *dlq, const redisReply *reply, int64_t asked, struct trouble *t)
+{
+	size_t bytes = 0;
+
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > (size_t)asked)
+		return trouble_set(t, "XREVRANGE: a reply of another shape than Redis gives");
+	for (size_t i = 0; i < reply->elements; i++) {
+		if (keep_entry(dlq, reply->element[i], t) < 0)
+			return -1;
+		bytes += dlq->words.size;
+	}
+	dlq->done = reply->elements < (size_t)asked || dlq->listed >= dlq->watch->pending_keys;
+	if (reply->elements) {
+		const redisReply *last = reply->element[reply->elements - 1]->element[0];
+		int64_t most = redis_rate_page(&dlq->watch->sampler->rate);
+
+		snprintf(dlq->cursor, sizeof(dlq->cursor), "(%.*s", (int)last->len, last->str);
+		dlq->count = (int64_t)(PAGE_BYTES / (bytes / reply->elements + 1));
+		dlq->count = dlq->count > most ? most : dlq->count < COUNT_LEAST ? COUNT_LEAST : dlq->count;
+	}
+	return 0;
+}
+
+static int read_pages(struct dlq *dlq, struct trouble *t)
+{
+	struct stream_watch *w = dlq->watch;
+
+	while (!dlq->done) {
+		int64_t left = w->pending_keys - dlq->listed, asked = dlq->count < left ? dlq->count : left;
+		char count[24];
+		int size = snprintf(count, sizeof(count), "%lld", (long long)asked);
+		redisReply *reply;
+
+		if (run_stopped(w->run))
+			return trouble_set(t, "stopped");
+		redis_rate_take(&w->sampler->rate, w->run, asked);
+		if (watch_ask(w, 6,
+			      (struct bytes[]){ BYTES("XREVRANGE"),
+						dlq->key,
+						{ dlq->cursor, strlen(dlq->cursor) },
+						BYTES("-"),
+						BYTES("COUNT"),
+						{ count, (size_t)size } },
+			      &reply, NULL, t) < 0 ||
+		    take_page(dlq, reply, asked, t) < 0)
+			return -1;
+		run_progress(w->run, "streams", "dead letters", dlq->listed, UNKNOWN);
+	}
+	return stream_rows_flush(&w->rows, t);
+}
+
+/* 1; 0 there is none: the first poison entry makes it; -1 trouble. */
+static int ask_state(struct dlq *dlq, struct stream_state *state, struct trouble *t)
+{
+	enum redis_fault fault = REDIS_FAULT_NONE;
+	redisReply *reply = NULL;
+
+	if (watch_ask(dlq->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), dlq->key }, &reply, &fault, t) ==
+	    0)
+		return stream_state_read(reply, state, t) < 0 ? -1 : 1;
+	if (fault == REDIS_FAULT_OTHER && !strncmp(reply->str, "ERR no such key", 15))
+		return 0;
+	return fault == REDIS_FAULT_WRONG_TYPE ? trouble_set(t, "the key does not hold a stream") : -1;
+}
+
+static void note(struct dlq *dlq, struct trouble *what)
+{
+	trouble_wrap(what, "dlq %.100s", dlq->watch->config->dlq);
+	if (!run_stopped(dlq->watch->run))
+		watch_trouble(dlq->watch, what);
+}
+
+static void look(struct dlq *dlq)
+{
+	struct stream_watch *w = dlq->watch;
+	struct trouble what = { 0 };
+	struct stream_state state = { .length = UNKNOWN, .entries_added = UNKNOWN, .groups = UNKNOWN };
+	int64_t server_ms = w->lost ? UNKNOWN : stream_server_ms(w);
+	int found = w->lost ? trouble_set(&what, "the server does not answer") : ask_state(dlq, &state, &what);
+	const struct fact_stream row = {
+		.watch_id = w->watch_id,
+		.redis_key = dlq->key,
+		.role = "dlq",
+		.present = found != 0,
+		.trouble = found < 0 ? what.text : NULL,
+		.read_us = run_now_us(w->run),
+		.server_ms = server_ms,
+		.length = state.length,
+		.last_generated = stream_id_bytes(&state.last_generated),
+		.first_entry = stream_id_bytes(&state.first_entry),
+		.last_entry = stream_id_bytes(&state.last_entry),
+		.max_deleted = stream_id_bytes(&state.max_deleted),
+		.entries_added = state.entries_added,
+		.groups = state.groups,
+		.listed = found ? UNKNOWN : 0,
+	};
+
+	dlq->stream_id = stream_rows_stream(&w->rows, &row, NULL);
+	if (found < 0)
+		note(dlq, &what);
+	if (found <= 0 || dlq->stream_id < 0)
+		return;
+	if (read_pages(dlq, &what) < 0) {
+		stream_rows_flush(&w->rows, NULL);
+		stream_rows_stream_end(&w->rows, dlq->stream_id, dlq->listed, what.text, NULL);
+		note(dlq, &what);
+		return;
+	}
+	stream_rows_stream_end(&w->rows, dlq->stream_id, dlq->listed, NULL, NULL);
+}
+
+void stream_dlq_look(struct stream_watch *watch)
+{
+	struct dlq dlq = { .watch = watch, .cursor = "+", .count = COUNT_FIRST };
+
+	if (!watch->config->dlq)
+		return;
+	dlq.key = (struct bytes){ watch->config->dlq, strlen(watch->config->dlq) };
+	look(&dlq);
+	buffer_release(&dlq.words);
+}
