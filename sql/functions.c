@@ -228,6 +228,43 @@ static void sql_key_text(sqlite3_context *context, int argc, sqlite3_value **arg
 		result_written(context, &key, KEYTEXT_ROOM(key.len), keytext_write);
 }
 
+/* How a sentence names a key: before and its text form, or the words that stand for a key without bytes. */
+static void result_named(sqlite3_context *context, const struct key *key, const char *before, const char *empty)
+{
+	size_t size = strlen(before);
+	char *text = sqlite3_malloc64(size + KEYTEXT_ROOM(key->len));
+
+	if (!text) {
+		sqlite3_result_error_nomem(context);
+		return;
+	}
+	memcpy(text, before, size);
+	size += keytext_write(key->bytes, key->len, text + size);
+	if (key->len)
+		sqlite3_result_text64(context, text, size, SQLITE_TRANSIENT, SQLITE_UTF8);
+	else
+		sqlite3_result_text(context, empty, -1, SQLITE_STATIC);
+	sqlite3_free(text);
+}
+
+static void sql_the_key(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct key key;
+
+	(void)argc;
+	if (read_key(context, argv[0], &key) > 0)
+		result_named(context, &key, "The key ", "The empty key");
+}
+
+static void sql_of_key(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct key key;
+
+	(void)argc;
+	if (read_key(context, argv[0], &key) > 0)
+		result_named(context, &key, "of key ", "of the empty key");
+}
+
 static void sql_key_hex(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct key key;
@@ -331,7 +368,8 @@ int functions_register(sqlite3 *db)
 		{ "key_text", 1, sql_key_text },         { "key_hex", 1, sql_key_hex },
 		{ "key_utf8", 1, sql_key_utf8 },         { "key_parse", 1, sql_key_parse },
 		{ "entry_text", 1, sql_entry_text },     { "entry_ms", 1, sql_entry_ms },
-		{ "entry_id", 1, sql_entry_id },
+		{ "entry_id", 1, sql_entry_id },         { "the_key", 1, sql_the_key },
+		{ "of_key", 1, sql_of_key },
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;

@@ -25,7 +25,7 @@ GROUP BY 1, 2;
 
 SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS offset, o.key, NULL AS redis_key,
 	NULL AS identity,
-	printf('The key %s has %d %s in partition %d, from %d to %d, and is at home in partition %d.', key_text(o.key),
+	printf('%s has %d %s in partition %d, from %d to %d, and is at home in partition %d.', the_key(o.key),
 		o.records,
 		iif(o.records = 1, 'record', 'records'), o.partition, o.first_offset, o.last_offset, o.home) AS detail,
 	json_object('home', o.home, 'partitions', topic.partitions, 'records', o.records,

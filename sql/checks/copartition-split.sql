@@ -23,7 +23,7 @@ ORDER BY 1, 2;
 
 SELECT pipeline, other AS topic, other_partition AS partition, other_offset AS offset, key, NULL AS redis_key,
 	topic || '/' || partition AS identity,
-	printf('The key %s is in partition %d of %s and in partition %d of %s.', key_text(key), partition, topic,
+	printf('%s is in partition %d of %s and in partition %d of %s.', the_key(key), partition, topic,
 		other_partition, other) AS detail,
 	json_object('topics', json_array(topic, other), 'partitions', json_array(partition, other_partition),
 		'newest_offsets', json_array(last_offset, other_offset), 'newest_ms',

@@ -11,7 +11,7 @@
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-aborted' ORDER BY pipeline, reason;
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
-	printf('The fence of key %s stands at %d in partition %d, a record that was aborted.', key_text(key),
+	printf('The fence %s stands at %d in partition %d, a record that was aborted.', of_key(key),
 		fence_offset, fence_partition) AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'time', fence_at,
 		'time_ms', fence_ms,

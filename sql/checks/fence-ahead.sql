@@ -13,9 +13,9 @@ SELECT c.pipeline, c.topic, c.fence_partition AS partition, c.fence_offset AS of
 	NULL AS identity,
 	CASE
 	WHEN c.fence_partition >= c.partitions THEN
-		printf('The fence of key %s stands in partition %d, and %s has %d partitions.', key_text(c.key),
+		printf('The fence %s stands in partition %d, and %s has %d partitions.', of_key(c.key),
 			c.fence_partition, c.topic, c.partitions)
-	ELSE printf('The fence of key %s stands at %d in partition %d, whose log ends at %d.', key_text(c.key),
+	ELSE printf('The fence %s stands at %d in partition %d, whose log ends at %d.', of_key(c.key),
 		c.fence_offset, c.fence_partition,
 		horizon.last_high_watermark)
 	END AS detail,

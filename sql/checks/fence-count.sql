@@ -22,10 +22,10 @@ WITH counted AS (
 	WHERE fault = 'fence-count')
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
 	CASE
-	WHEN stored_number IS NULL THEN printf('The stored %s of key %s is no integer; the records up to its fence, '
-		|| '%d in partition %d, give %d.', state, key_text(key), fence_offset, fence_partition, expected)
-	ELSE printf('The %s of key %s is %d, and the records up to its fence, %d in partition %d, give %d: %s.',
-		state, key_text(key), stored_number, fence_offset, fence_partition, expected,
+	WHEN stored_number IS NULL THEN printf('The stored %s %s is no integer; the records up to its fence, '
+		|| '%d in partition %d, give %d.', state, of_key(key), fence_offset, fence_partition, expected)
+	ELSE printf('The %s %s is %d, and the records up to its fence, %d in partition %d, give %d: %s.',
+		state, of_key(key), stored_number, fence_offset, fence_partition, expected,
 		iif(stored_number > expected, 'more was applied than was written', 'updates were lost'))
 	END AS detail,
 	json_object('state', state, 'stored', stored_number, 'stored_text', key_text(value_raw), 'expected', expected,

@@ -16,8 +16,8 @@ WITH ending AS (
 	FROM fence_case
 	WHERE expiring = 'fault')
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
-	printf('The fence of key %s expires at %s; its newest record, of %s, can be delivered again until %s.',
-		key_text(key),
+	printf('The fence %s expires at %s; its newest record, of %s, can be delivered again until %s.',
+		of_key(key),
 		strftime('%Y-%m-%dT%H:%M:%fZ', (sampled_us / 1000 + ttl) / 1000.0, 'unixepoch'), newest_at,
 		strftime('%Y-%m-%dT%H:%M:%fZ', (newest_ms + retention_ms + lag_ms) / 1000.0, 'unixepoch')) AS detail,
 	json_object('ttl_ms', ttl_ms, 'field_ttl_ms', field_ttl_ms, 'sampled', sampled_at, 'newest_record', newest_at,

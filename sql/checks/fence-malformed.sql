@@ -10,9 +10,9 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-malformed' ORD
 
 SELECT pipeline, topic, home AS partition, NULL AS offset, key, redis_key, coalesce(type, malformed) AS identity,
 	CASE
-	WHEN type IS NOT NULL THEN printf('The key %s has a %s in Redis where a hash with its fence should be.',
-		key_text(key), type)
-	ELSE printf('The fence of key %s cannot be read: %s.', key_text(key), malformed)
+	WHEN type IS NOT NULL THEN printf('%s has a %s in Redis where a hash with its fence should be.',
+		the_key(key), type)
+	ELSE printf('The fence %s cannot be read: %s.', of_key(key), malformed)
 	END AS detail,
 	json_object('type', coalesce(type, 'hash'), 'malformed', malformed, 'partition', fence_partition, 'offset',
 		fence_offset,

@@ -17,7 +17,7 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-missing' ORDER
 SELECT pipeline, topic, coalesce(iif(home_offset IS NULL, older, home), home) AS partition,
 	coalesce(home_offset, older_offset) AS offset,
 	key, redis_key, NULL AS identity,
-	printf('The key %s has no hash, and its record at %d in partition %d was applied before %s.', key_text(key),
+	printf('%s has no hash, and its record at %d in partition %d was applied before %s.', the_key(key),
 		coalesce(home_offset, older_offset), iif(home_offset IS NULL, older, home), sampled_at) AS detail,
 	json_object('expected', json_object('partition', iif(home_offset IS NULL, older, home), 'offset',
 		coalesce(home_offset, older_offset)),

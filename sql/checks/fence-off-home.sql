@@ -10,8 +10,8 @@
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-off-home' ORDER BY pipeline, reason;
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
-	printf('The fence of key %s stands at %d in partition %d, and the key is at home in partition %d.',
-		key_text(key), fence_offset,
+	printf('The fence %s stands at %d in partition %d, and the key is at home in partition %d.',
+		of_key(key), fence_offset,
 		fence_partition, home) AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'home', home,
 		'legal', (SELECT json_group_array(partition) FROM (

@@ -12,8 +12,8 @@
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-orphan' ORDER BY pipeline, reason;
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
-	printf('The key %s has a hash with a fence at %d in partition %d, and no record anywhere in the history of %s.',
-		key_text(key), fence_offset,
+	printf('%s has a hash with a fence at %d in partition %d, and no record anywhere in the history of %s.',
+		the_key(key), fence_offset,
 		fence_partition, topic) AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'home', home, 'ttl_ms',
 		ttl_ms) AS evidence

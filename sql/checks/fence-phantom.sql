@@ -11,7 +11,7 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-phantom' ORDER
 
 SELECT c.pipeline, c.topic, c.fence_partition AS partition, c.fence_offset AS offset, c.key, c.redis_key,
 	NULL AS identity,
-	printf('The fence of key %s stands at %d in partition %d, where the record of another key is.', key_text(c.key),
+	printf('The fence %s stands at %d in partition %d, where the record of another key is.', of_key(c.key),
 		c.fence_offset, c.fence_partition) AS detail,
 	json_object('fence', json_object('partition', c.fence_partition, 'offset', c.fence_offset),
 		'record', json_object('key', key_utf8(record.key), 'key_hex', key_hex(record.key), 'time', c.fence_at,

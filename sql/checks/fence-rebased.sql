@@ -9,10 +9,10 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-rebased' ORDER
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, fence_legal AS identity,
 	CASE
-	WHEN fence_legal = 2 THEN printf('The fence of key %s waits at %d in partition %d; its next record will be in '
-		|| 'partition %d and rebase it.', key_text(key), fence_offset, fence_partition, home)
-	ELSE printf('The records of key %s stand in %d legal partitions; by their times it was rebased %d %s, and its '
-		|| 'fence is at home in partition %d.', key_text(key), legal_partitions, rebases,
+	WHEN fence_legal = 2 THEN printf('The fence %s waits at %d in partition %d; its next record will be in '
+		|| 'partition %d and rebase it.', of_key(key), fence_offset, fence_partition, home)
+	ELSE printf('The records %s stand in %d legal partitions; by their times it was rebased %d %s, and its '
+		|| 'fence is at home in partition %d.', of_key(key), legal_partitions, rebases,
 		iif(rebases = 1, 'time', 'times'), home)
 	END AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'home', home,

@@ -28,8 +28,8 @@ WITH lost AS (
 	WHERE fault = 'fence-regressed')
 SELECT pipeline, topic, expected_partition AS partition, expected_offset AS offset, key, redis_key,
 	fence_partition || '/' || fence_offset AS identity,
-	printf('The fence of key %s stands at %d in partition %d, and must be at or above %d in partition %d: '
-		|| '%d %s lost.', key_text(key), fence_offset, fence_partition, expected_offset, expected_partition,
+	printf('The fence %s stands at %d in partition %d, and must be at or above %d in partition %d: '
+		|| '%d %s lost.', of_key(key), fence_offset, fence_partition, expected_offset, expected_partition,
 		lost, iif(lost = 1, 'record is', 'records are')) AS detail,
 	json_object('kind', iif(fence_partition = expected_partition, 'offset', 'partition'),
 		'fence', json_object('partition', fence_partition, 'offset', fence_offset),

@@ -14,8 +14,8 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-undeleted' ORD
 
 SELECT pipeline, topic, home AS partition, home_tombstone AS offset, key, redis_key,
 	fence_partition || '/' || fence_offset AS identity,
-	printf('The key %s was deleted by the tombstone at %d in partition %d, and has a hash with a fence at %d.',
-		key_text(key), home_tombstone, home,
+	printf('%s was deleted by the tombstone at %d in partition %d, and has a hash with a fence at %d.',
+		the_key(key), home_tombstone, home,
 		fence_offset) AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset),
 		'tombstone', json_object('partition', home, 'offset', home_tombstone), 'newest_record', home_offset,

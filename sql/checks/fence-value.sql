@@ -10,10 +10,10 @@ SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-value' ORDER B
 
 SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, key, redis_key, NULL AS identity,
 	CASE
-	WHEN stored_hash IS NULL THEN printf('The hash of key %s has no value beside its fence at %d in partition %d.',
-		key_text(key), fence_offset,
+	WHEN stored_hash IS NULL THEN printf('The hash %s has no value beside its fence at %d in partition %d.',
+		of_key(key), fence_offset,
 		fence_partition)
-	ELSE printf('The value of key %s is not that of the record at its fence, %d in partition %d.', key_text(key),
+	ELSE printf('The value %s is not that of the record at its fence, %d in partition %d.', of_key(key),
 		fence_offset, fence_partition)
 	END AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'stored_xxh3',

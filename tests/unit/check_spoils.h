@@ -23,6 +23,8 @@ static inline void fence_off_home(struct world *w)
 	world_set(w, S, 1, 15);
 	w->topic[0].part[1].committed = 16;
 }
+static inline void empty_gone(struct world *w) { world_absent(w, ""); }
+static inline void empty_one_back(struct world *w) { world_set(w, "", 1, 15); }
 static inline void hash_gone(struct world *w) { world_absent(w, C); }
 static inline void hash_of_a_gone(struct world *w) { world_absent(w, A); }
 /* Asked for after the ends had been read. */

@@ -46,6 +46,15 @@ static inline void plain(struct world *w)
 	world_settle(w);
 }
 
+/* The key without bytes, at home in partition 1, has two records: 15, 16. */
+static inline void empty_key(struct world *w)
+{
+	plain(w);
+	world_put(w, "", 5000);
+	world_put(w, "", 6000);
+	world_settle(w);
+}
+
 /* Indexing began at 100 in each partition. */
 static inline void trimmed(struct world *w)
 {

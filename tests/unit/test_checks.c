@@ -77,6 +77,12 @@ static const struct row rows[] = {
 	  "fence-missing error orders/2@12 $C: The key $C has no hash, and its record at 12 in partition 2 was applied "
 	  "before "
 	  "1970-01-01T00:16:40.000Z.\n" },
+	{ "missing: the empty key", NULL, empty_key, empty_gone, "",
+	  "fence-missing error orders/1@16 : The empty key has no hash, and its record at 16 in partition 1 was "
+	  "applied before 1970-01-01T00:16:40.000Z.\n" },
+	{ "regressed: the empty key", NULL, empty_key, empty_one_back, "",
+	  "fence-regressed error orders/1@16 : The fence of the empty key stands at 15 in partition 1, and must be at "
+	  "or above 16 in partition 1: 1 record is lost.\n" },
 	{ "missing: no commit", NULL, no_commit, hash_gone, NO_COMMIT,
 	  "fence-missing ? no-commit 1\nfence-regressed ? no-commit 2\n"
 	  "commit-missing info orders/2@- -: Partition 2 of orders has 15 records, and the group orders-processor has "
