@@ -1,11 +1,10 @@
 /*
  * fencepost: did we lose anything? An offline verifier of fenced state in Redis against the history of a Kafka topic.
  *
- * main holds the commands, the order of the stages, signals and the exit status. It alone, with its parts options and console, reads clock,
- * environment and arguments, and writes to stderr.
+ * main holds the commands, the order of the stages, signals and the exit status. It alone, with its parts options,
+ * console and checklist, reads clock, environment and arguments, and writes to stderr.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "analyzer/analyzer.h"
+#include "checklist.h"
 #include "console.h"
 #include "ingest/config.h"
 #include "ingest/ingest.h"
@@ -64,6 +64,7 @@ struct session {
 	struct run run;
 	struct config *config; /* NULL for commands that need none */
 	struct index index;
+	bool unpublished; /* what was established could not be told everywhere */
 };
 
 static const char *index_path(const struct session *s)
@@ -181,46 +182,53 @@ static int flush_stdout(struct trouble *t)
 	return -1;
 }
 
-/* The report directory, then the text: what is on stdout exists on disk. */
+/* Findings stand in the index whatever becomes of the report: they are told, and win over the trouble. */
+static int unpublished(struct session *s, int status, struct trouble *t)
+{
+	s->unpublished = true;
+	return console_fail(s->console, status == EXIT_FINDINGS ? status : EXIT_TROUBLE, t);
+}
+
+/* The report directory, then the text: what is on stdout exists on disk, or stderr has said that it does not. */
 static int publish(struct session *s, bool directory, struct trouble *t)
 {
 	char standard[64];
 	struct report_result result;
+	int status;
 
 	snprintf(standard, sizeof(standard), "reports/%lld", (long long)s->run.id);
-	if (directory) {
-		if (reports_write(&s->run, s->index.db, s->o->output ? s->o->output : standard, &result, t) < 0)
-			return -1;
-		if (run_reached(&s->run, s->index.db, "reported", true, t) < 0)
-			return -1;
-	} else if (reports_status(&s->run, s->index.db, &result, t) < 0) {
-		return -1;
-	}
-	if (reports_print(&s->run, s->index.db, s->o->json, stdout, t) < 0)
-		return -1;
-	return flush_stdout(t) < 0 ? -1 : exit_of(&result);
+	if (reports_status(&s->run, s->index.db, &result, t) < 0)
+		return console_fail(s->console, EXIT_TROUBLE, t);
+	status = exit_of(&result);
+	if (directory &&
+	    (reports_write(&s->run, s->index.db, s->o->output ? s->o->output : standard, &result, t) < 0 ||
+	     run_reached(&s->run, s->index.db, "reported", true, t) < 0))
+		status = unpublished(s, status, t);
+	if (s->unpublished && status != EXIT_FINDINGS)
+		return status;
+	if (reports_print(&s->run, s->index.db, s->o->json, stdout, t) < 0 || flush_stdout(t) < 0)
+		return unpublished(s, status, t);
+	return status;
 }
 
 /* Metrics are written in every case, so that silence is never taken for health. */
 static int write_metrics(struct session *s, int status)
 {
-	struct trouble t = { 0 };
-	int written = 0;
+	bool failed = s->unpublished || (status != EXIT_CLEAN && status != EXIT_FINDINGS);
+	struct trouble t = { 0 }, before = { 0 };
 
 	if (!s->o->metrics)
 		return status;
 	if (s->index.db && s->run.id) {
-		written = reports_metrics(&s->run, s->index.db, status != EXIT_CLEAN && status != EXIT_FINDINGS,
-					  s->o->metrics, &t);
-		if (written == 0)
+		if (reports_metrics(&s->run, s->index.db, failed, s->o->metrics, &before) == 0)
 			return status;
-		console_note(s->console, t.text);
+		console_note(s->console, before.text);
 		status = status == EXIT_CLEAN ? EXIT_TROUBLE : status;
 	}
-	written = reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t);
-	if (written == 0)
+	if (reports_metrics_failed(&s->run, s->o->config, s->o->metrics, &t) == 0)
 		return status;
-	console_note(s->console, t.text);
+	if (strcmp(t.text, before.text) != 0)
+		console_note(s->console, t.text);
 	return status == EXIT_CLEAN ? EXIT_TROUBLE : status;
 }
 
@@ -257,8 +265,7 @@ static int run_stages(struct session *s, struct trouble *t)
 		return reports_looked(&s->run, s->index.db, s->o->json, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
 	if (check(s, t) < 0)
 		return run_stopped(&s->run) ? say_stopped(s) : console_fail(s->console, EXIT_TROUBLE, t);
-	done = publish(s, true, t);
-	return done < 0 ? console_fail(s->console, EXIT_TROUBLE, t) : done;
+	return publish(s, true, t);
 }
 
 /* audit, replay, sample */
@@ -310,8 +317,7 @@ static int again(struct session *s)
 		return status;
 	if (choose_run(s, anew ? "sampled" : "checked", &t) < 0 || (anew && check(s, &t) < 0))
 		return console_fail(s->console, EXIT_TROUBLE, &t);
-	status = publish(s, !anew, &t);
-	return status < 0 ? console_fail(s->console, EXIT_TROUBLE, &t) : status;
+	return publish(s, !anew, &t);
 }
 
 /* check, report */
@@ -320,57 +326,13 @@ static int command_again(struct session *s)
 	return write_metrics(s, again(s));
 }
 
-struct checks_shown {
-	const struct options *o;
-	int count;
-	bool unfit; /* a text that JSON cannot hold */
-};
-
-static bool show_check_json(const struct check_text *check)
-{
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "check", check->name, "severity",
-				check->severity, "title", check->title, "claim", check->claim, "unverifiable",
-				check->unverifiable, "remedy", check->remedy, "sql", check->sql);
-
-	if (!row)
-		return false;
-	json_dumpf(row, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
-	putchar('\n');
-	json_decref(row);
-	return true;
-}
-
-static void show_check(void *context, const struct check_text *check)
-{
-	struct checks_shown *shown = context;
-	const struct options *o = shown->o;
-
-	if (o->argument_count > 0 && strcmp(o->arguments[0], check->name) != 0)
-		return;
-	shown->count++;
-	if (o->json)
-		shown->unfit = !show_check_json(check) || shown->unfit;
-	else if (o->argument_count == 0)
-		printf("%-24s %-8s %s\n", check->name, check->severity, check->title);
-	else
-		printf("%s (%s): %s\n\nclaim: %s\n\nunverifiable: %s\n\nremedy: %s\n\n%s", check->name, check->severity,
-		       check->title, check->claim, check->unverifiable, check->remedy, check->sql);
-}
-
 static int command_checks(struct session *s)
 {
-	struct checks_shown shown = { .o = s->o };
 	struct trouble t = { 0 };
 
-	if (analyzer_checks(s->o->checks, show_check, &shown, &t) < 0)
+	if (checklist_show(s->o, &t) < 0)
 		return console_fail(s->console, EXIT_CONFIG, &t);
-	if (shown.count > 0 && !shown.unfit)
-		return EXIT_CLEAN;
-	if (shown.unfit)
-		trouble_set(&t, "a check is not written in UTF-8, which JSON needs");
-	else
-		trouble_set(&t, "%s: no such check; fencepost checks lists them", s->o->arguments[0]);
-	return console_fail(s->console, EXIT_CONFIG, &t);
+	return EXIT_CLEAN;
 }
 
 /* runs, sql: read-only, also while an audit runs */
@@ -436,7 +398,7 @@ static void watch_signals(const struct options *o)
 		setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* A failed write to stdout is trouble: what was meant to be read is not there. */
+/* A failed write to stdout is trouble: what was meant to be read is not there. Findings are in the index. */
 static int close_stdout(struct console *console, int status)
 {
 	struct trouble t = { 0 };
@@ -445,7 +407,7 @@ static int close_stdout(struct console *console, int status)
 	if (fclose(stdout) == 0 && !bad)
 		return status;
 	trouble_set(&t, "write to stdout: %s", strerror(errno));
-	return console_fail(console, EXIT_TROUBLE, &t);
+	return console_fail(console, status == EXIT_FINDINGS ? status : EXIT_TROUBLE, &t);
 }
 
 /* Test builds: an armed fault that never fired leaves the test without proof. */

@@ -177,6 +177,51 @@ def test_a_full_stdout(pipe):
     assert done.returncode == 1 and "stdout" in done.stderr
 
 
+def broken(pipe):
+    """A lost state, and its words."""
+    return pipe.harm("fence-lost", b"user-1").key
+
+
+def test_findings_that_nobody_could_write_down(pipe):
+    """They stand in the index and on stdout; the report can be written again."""
+    key = broken(pipe)
+    (pipe.folder / "taken").write_text("")
+    metrics = pipe.folder / "now.prom"
+    for output in "taken", "taken/below":
+        done = run(pipe, "audit", "-q", "-c", pipe.configure(), "-o", output, "--metrics", metrics, code=2)
+        assert "taken" in done.err and f"key {key} has no hash" in done.out and "next    fencepost report" in done.out
+        assert "run_complete{" in metrics.read_text()
+        assert [line[-2:] for line in metrics.read_text().splitlines() if line.startswith("fencepost_run_complete{")] == [" 0"]
+        assert 'status="findings"} 1' in metrics.read_text()
+    assert "fence-missing" in run(pipe, "report", "1", "-o", "again", code=2).out
+    assert (pipe.folder / "again/findings.jsonl.zst").exists()
+    run(pipe, "report", "1", "-o", "taken", code=2)
+
+
+def test_a_clean_run_that_nobody_could_write_down(pipe):
+    (pipe.folder / "taken").write_text("")
+    done = run(pipe, "audit", "-q", "-c", pipe.configure(), "-o", "taken", code=1)
+    assert "taken" in done.err and done.out == ""
+
+
+def test_findings_and_a_full_stdout(pipe):
+    broken(pipe)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([pipe.fencepost.path, "audit", "-q", "-c", pipe.configure(), "-o", "out"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, cwd=pipe.folder, timeout=60)
+    assert done.returncode == 2 and done.stderr.count("write to stdout") == 1, done.stderr
+    assert (pipe.folder / "out/summary.json").exists()
+
+
+@pytest.mark.parametrize("lost, code", [(False, 1), (True, 2)])
+def test_metrics_that_cannot_be_written_are_told_once(pipe, lost, code):
+    if lost:
+        broken(pipe)
+    done = run(pipe, "audit", "-q", "-c", pipe.configure(), "-o", "out", "--metrics", "no/such/folder.prom", code=code)
+    assert done.err.count("no/such/folder.prom") == 1, done.err
+    assert (pipe.folder / "out/summary.json").exists()
+
+
 def test_an_index_that_is_none(pipe):
     (pipe.folder / "text.db").write_text("this is no database\n" * 200)
     audit = pipe.audit(code=1, index="text.db")
