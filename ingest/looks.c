@@ -104,12 +104,13 @@ int looks_before_sampling(struct plan *plan, struct lane *lane, struct trouble *
 		subject_grow(&lane->subjects[i], subject_history(lane, &lane->subjects[i]));
 	for (size_t i = 0; i < lane->count; i++)
 		if (read_offsets(lane, &lane->subjects[i], OFFSET_LOG_START, false, t) < 0 ||
-		    read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0)
+		    (lane->subjects[i].role != ROLE_DLQ &&
+		     read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0))
 			return trouble_wrap(t, "read the ends before the commits");
 	for (size_t i = 0; i < lane->count; i++)
 		if (read_commits(lane, &lane->subjects[i], t) < 0)
 			return trouble_wrap(t, "read the commits of group %s", lane->pipeline->group);
-	/* A DLQ's once more: what was rejected below the commits lies below it. */
+	/* A DLQ's after them: what was rejected below the commits lies below it. */
 	for (size_t i = 0; i < lane->count; i++)
 		if (lane->subjects[i].role == ROLE_DLQ &&
 		    read_offsets(lane, &lane->subjects[i], OFFSET_HIGH_WATERMARK, false, t) < 0)
