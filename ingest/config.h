@@ -58,6 +58,7 @@ struct redis_config {
 	int db;
 	bool tls;
 	int64_t rate;        /* keys a second; 0: unlimited */
+	bool cluster_plan;   /* to be judged as if it were a cluster */
 	char *address;       /* for people and the index: "host:port/db" or "unix:path/db", without secrets */
 };
 

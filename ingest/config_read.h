@@ -138,6 +138,7 @@ struct redis_part {
 	struct redis_url url;
 	char *user, *password;
 	int64_t db, rate; /* UNKNOWN: not said */
+	bool plan_given, cluster_plan;
 };
 
 /* Reads a mapping or "none" into a struct redis_part at rule->offset. */

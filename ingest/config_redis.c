@@ -31,6 +31,14 @@ static int read_url(const struct reader *r, const struct rule *rule, const struc
 	return status < 0 ? reader_bad(r, value->line, "%s: %s", rule->key, why.text) : 0;
 }
 
+static int read_plan(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
+{
+	struct redis_part *part = into;
+
+	part->plan_given = true;
+	return read_switch(r, rule, value, into);
+}
+
 static const struct rule rules[] = {
 	{ .key = "url", .read = read_url, .type = "redis://, rediss:// or unix:// address, or file:PATH",
 	  .otherwise = "none" },
@@ -42,6 +50,8 @@ static const struct rule rules[] = {
 	  .otherwise = "0", .most = INT32_MAX },
 	{ .key = "rate", .read = read_number, .offset = offsetof(struct redis_part, rate), .type = "integer",
 	  .otherwise = "50000", .most = 1000000000 },
+	{ .key = "cluster.plan", .read = read_plan, .offset = offsetof(struct redis_part, cluster_plan),
+	  .type = "yes, no", .otherwise = "no" },
 };
 
 const struct section config_redis_section = { "redis", rules, sizeof(rules) / sizeof(rules[0]) };
@@ -172,6 +182,7 @@ int redis_resolve(const struct reader *r, const struct redis_part *general, cons
 		rate = r->overrides->redis_rate;
 	fill(r, &layers, url, out);
 	out->rate = rate == UNKNOWN ? RATE_STANDARD : rate;
+	out->cluster_plan = own->plan_given ? own->cluster_plan : general->cluster_plan;
 	return 1;
 }
 

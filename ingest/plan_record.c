@@ -59,6 +59,7 @@ static int record_pipeline(struct plan *plan, struct lane *lane, struct trouble 
 		.group_members = UNKNOWN,
 		.group_us = UNKNOWN,
 		.mapping = "unknown",
+		.cluster_plan = p->has_redis && p->redis.cluster_plan,
 	};
 
 	return fact_pipeline_add(plan->db, &row, &lane->pipeline_id, t);

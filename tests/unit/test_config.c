@@ -332,6 +332,24 @@ static void test_complete(void **state)
 	config_free(c);
 }
 
+/* A pipeline's own word about a cluster wins over the general one, also where it has no server of its own. */
+static void test_cluster_plan(void **state)
+{
+	struct config *c = parse(KAFKA REDIS "pipelines: {o: {topic: t, group: g}}\n");
+
+	(void)state;
+	assert_false(c->pipelines[0].redis.cluster_plan);
+	config_free(c);
+	c = parse(KAFKA
+		  "redis: {url: 'redis://r', cluster.plan: yes}\n"
+		  "pipelines: {o: {topic: t, group: g}, p: {topic: u, group: g, key: 'p:{key}', "
+		  "redis: {cluster.plan: no}}, q: {topic: v, group: g, redis: {url: 'redis://s'}}}\n");
+	assert_true(c->pipelines[0].redis.cluster_plan);
+	assert_false(c->pipelines[1].redis.cluster_plan);
+	assert_true(c->pipelines[2].redis.cluster_plan);
+	config_free(c);
+}
+
 /* Pipelines may share a topic, and hashes if their fields differ; templates may overlap. */
 static void test_no_overlap(void **state)
 {
@@ -450,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_cluster_plan),
 		cmocka_unit_test(test_no_overlap),
 		cmocka_unit_test(test_anchors),
 		cmocka_unit_test(test_environment),

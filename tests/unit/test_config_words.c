@@ -82,7 +82,7 @@ static const struct row syntax[] = {
 	{ "recent:", "recnet:", ":8: unknown key 'recnet' at the top level; did you mean 'recent'? " TOP },
 	{ "recent:", "sample:", ":8: unknown key 'sample' at the top level; " TOP },
 	{ "  rate:", "  pasword: x\n  rate:",
-	  ":5: unknown key 'pasword' in redis; did you mean 'password'? valid: url, user, password, db, rate" },
+	  ":5: unknown key 'pasword' in redis; did you mean 'password'? valid: url, user, password, db, rate, cluster.plan" },
 	{ "partitions.before", "partitons.before",
 	  ":28: unknown key 'partitons.before' in pipeline orders; did you mean 'partitions.before'? valid: topic, "
 	  "group, from, horizon, "
