@@ -77,6 +77,7 @@ class World:
         server = RedisServer()
         try:
             self._load(name, records, "-u", server.sock)
+            os.sync()
         except BaseException:
             server.close()
             raise

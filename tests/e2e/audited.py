@@ -110,6 +110,8 @@ class Audited(reference.Pipeline):
         """An audit that must find nothing, not even something to know, and must have looked at everything."""
         audit = self.audit(*options, code=0, **settings)
         assert audit.found() == set(), str(audit)
+        assert {(f["check"], f["severity"]) for f in audit.servers} <= {("redis-replication-weak", "info"),
+                                                                        ("redis-failed-over", "info")}, audit.servers
         assert (audit.status, audit.complete) == ("clean", True), str(audit)
         assert not any("not-replayed" in check.unverifiable for check in audit.checks.values()), str(audit)
         return audit
@@ -124,7 +126,9 @@ class Audit:
         if not self.reported:
             return
         self.report = cli.Report(out)
-        self.findings, self.summary = self.report.findings, self.report.summary
+        self.summary = self.report.summary
+        self.findings = self.report.of_pipelines
+        self.servers = [f for f in self.report.findings if f["check"].startswith("redis-") and not f["pipeline"]]
         [self.pipeline] = [p for p in self.summary["pipelines"] if p["name"] == name]
         self.status, self.complete = self.summary["status"], self.summary["complete"]
         self.checks = {c["check"]: SimpleNamespace(
@@ -140,7 +144,7 @@ class Audit:
         lines = [f"exit {self.code}", self.out, self.err]
         if self.reported:
             lines += [f"{f['check']} {f['partition']}/{f['offset']} {f['key_hex']}: {f['detail']} {f['evidence']}"[:400]
-                      for f in self.findings[:20]]
+                      for f in (self.findings + self.servers)[:20]]
             lines += [f"{name}: {c.status} {c.examined} {c.unverifiable}" for name, c in self.checks.items()]
         return "\n".join(lines)
 

@@ -76,6 +76,11 @@ class Report:
         return [json.loads(line) for line in unzstd(self.path / "findings.jsonl.zst").splitlines()]
 
     @property
+    def of_pipelines(self):
+        """The findings but those about servers and streams. The tests' servers have no replicas, which is worth a note."""
+        return [f for f in self.findings if f["pipeline"]]
+
+    @property
     def csv(self):
         return list(csv.DictReader(io.StringIO(unzstd(self.path / "findings.csv.zst"), newline="")))
 

@@ -97,7 +97,7 @@ def audit_anew(fencepost, pipeline, work):
 def assert_clean(done, report):
     assert done.code == 0, done.out + done.err
     assert report.summary["status"] == "clean"
-    assert report.findings == []
+    assert report.of_pipelines == []
 
 
 def test_audit_writes_nothing(fencepost, read_report, any_broker, any_redis, name, work):
@@ -120,7 +120,7 @@ def test_audit_of_a_broken_pipeline_writes_nothing(fencepost, read_report, broke
         done = undisturbed(broker, lambda: audit_anew(fencepost, pipeline, work))
     after = redis_changes(redis_server)
     assert done.code == 2, done.out + done.err
-    assert [(f["check"], f["key"]) for f in read_report(work / "out").findings] == [("fence-missing", "k7")]
+    assert [(f["check"], f["key"]) for f in read_report(work / "out").of_pipelines] == [("fence-missing", "k7")]
     assert seen.writes == []
     assert after == before
 

@@ -59,7 +59,7 @@ start_servers()
 		<"$dir/hold" >"$dir/bootstrap" 2>"$dir/broker.log" &
 	pids+=($!)
 	exec 9>"$dir/hold"
-	redis-server --port 0 --unixsocket "$dir/redis.sock" --save '' --appendonly no --dir "$dir" \
+	redis-server --port 0 --unixsocket "$dir/redis.sock" --save '' --appendonly yes --dir "$dir" \
 		>"$dir/redis.log" 9>&- &
 	pids+=($!)
 	until_true test -s "$dir/bootstrap"
