@@ -21,7 +21,7 @@
  *                     them all
  *
  * :run is the run. Statements only read. Besides the tables of the index they see what sql/queries/check_fault.sql
- * made.
+ * and check_server.sql made.
  */
 #ifndef ANALYZER_CHECKFILE_H
 #define ANALYZER_CHECKFILE_H

@@ -1,3 +1,8 @@
+DROP TABLE IF EXISTS temp.server_loss;
+DROP TABLE IF EXISTS temp.server_timed;
+DROP TABLE IF EXISTS temp.server_pipeline;
+DROP TABLE IF EXISTS temp.server_change;
+DROP TABLE IF EXISTS temp.server_row;
 DROP VIEW IF EXISTS temp.fence_case;
 DROP VIEW IF EXISTS temp.fence_rank;
 DROP VIEW IF EXISTS temp.fence_claim;
