@@ -3,7 +3,7 @@
 #   make               build/fencepost and build/fencepost.so
 #   make demo          install what is missing, build, audit a healthy and a broken pipeline
 #   make check         install what is missing, build, run every test
-#   make unit e2e fuzz bench check-headers tidy install
+#   make unit e2e fuzz bench check-headers install
 #
 #   FAULTS=1 make                       a program that can be made to fail (sql/faultpoint.h)
 #   SAN=address,undefined make unit     its own build directory
@@ -50,7 +50,7 @@ TOOL_BIN  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/
 FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-.PHONY: all clean demo check unit e2e fuzz bench pipeline tools check-headers format-check arrows install deps-demo deps-check
+.PHONY: all clean demo check unit e2e fuzz bench pipeline tools check-headers install deps-demo deps-check
 .PRECIOUS: $(BUILD)/obj/%.o $(BUILD)/ext/%.o
 all: $(BUILD)/fencepost $(BUILD)/fencepost.so
 

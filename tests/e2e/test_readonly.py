@@ -1,12 +1,15 @@
 """The program only reads. First the proof is proven: what it watches for, it sees."""
+import re
 import shutil
 import time
 
 import pytest
 from confluent_kafka import Consumer, Producer
 
+import cli
 from handmade import Handmade
 from observe import kafka_group_state, monitor_writes, redis_changes, undisturbed
+import redis_server as redis_servers
 
 ODD = b'a"b\\c\r\n\x00\xff\x07 "x" \xc3\xa4'
 
@@ -78,8 +81,6 @@ def test_group_state_shows_records_joins_and_commits(any_broker, name):
 
 
 # What an auditor needs, and no more.
-REDIS_ACL = ("aud on >pw %R~state:* %R~epoch:* +@read -@dangerous +info +hello +auth +ping +select +cluster|shards "
-             "+cluster|slots +readonly +client|setname")
 KAFKA_ACLS = [("topic", "READ"), ("topic", "DESCRIBE"), ("topic", "DESCRIBE_CONFIGS"), ("group", "DESCRIBE")]
 
 
@@ -125,13 +126,26 @@ def test_audit_of_a_broken_pipeline_writes_nothing(fencepost, read_report, broke
     assert after == before
 
 
-@pytest.mark.parametrize("version", ["7.0", "8.2"])
-def test_audit_with_least_privilege(fencepost, read_report, acl_broker, redis_factory, name, work, version):
-    server = redis_factory(version, options={"user": REDIS_ACL + (" +client|no-touch" if version > "7.0" else "")})
+def readme(pattern):
+    """What README.md gives an operator to type."""
+    return re.findall(pattern, (cli.ROOT / "README.md").read_text(), re.M)
+
+
+@pytest.mark.parametrize("version", redis_servers.VERSIONS)
+def test_audit_with_the_rights_that_the_readme_gives(fencepost, read_report, acl_broker, redis_factory, name, work, version):
+    [rights] = readme(r"^ACL SETUSER auditor on >PASSWORD (.*)$")
+    if version == "6.2":
+        rights = rights.replace("%R~", "~")
+    if version > "7.2":
+        rights += " +client|no-touch"
+    server = redis_factory(version, options={"user": f"auditor on >PASSWORD {rights}"})
     pipeline = Handmade(acl_broker, server, name, work).make()
-    for resource, operation in KAFKA_ACLS:
-        acl_broker.allow("auditor", resource, name, operation)
-    pipeline.configure(kafka=acl_broker.sasl("auditor"), redis_url=f"redis://aud:pw@127.0.0.1:{server.port}/0")
+    words = readme(r"^kafka-acls .* --allow-principal User:auditor (.*) --(topic|group) \S+$")
+    assert len(words) == 2
+    for operations, resource in words:
+        for operation in re.findall(r"--operation (\w+)", operations):
+            acl_broker.allow("auditor", resource, name, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).upper())
+    pipeline.configure(kafka=acl_broker.sasl("auditor"), redis_url=f"redis://auditor:PASSWORD@127.0.0.1:{server.port}/0")
     assert_clean(audit(fencepost, pipeline), read_report(work / "out"))
 
 

@@ -4,7 +4,8 @@
 # Starts librdkafka's mock broker and a private Redis, fills a topic, runs the reference worker (which is killed once in
 # the middle of a batch and started again), audits: clean. Then it does the pipeline the harm that failovers, careless
 # producers and clumsy hands do, and audits again: every harm is found. Ends 0 only if it went exactly so.
-# Needs neither Java nor Python. Everything lies in one temporary directory and ends with this script.
+# Needs neither Java nor Python. Everything lies in one temporary directory and ends with this script; KEEP=1 leaves the
+# directory.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
@@ -16,7 +17,7 @@ cleanup()
 {
 	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
 	wait 2>/dev/null || true
-	rm -rf "$dir"
+	[ -n "${KEEP-}" ] || rm -rf "$dir"
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -168,7 +169,7 @@ work --crash-after redis --crash-at 9 || crash=$?
 echo "and started again:"
 work
 
-say "2. The audit of the healthy pipeline"
+say "2. The audit of the healthy pipeline (the mock broker tells no group's state: a real one does)"
 audit healthy
 healthy=$status
 
@@ -182,5 +183,10 @@ broken=$status
 say "5. What was found, and what it means"
 [ ! -e "$dir/broken/findings.jsonl.zst" ] || show_findings
 
+if [ -n "${KEEP-}" ]; then
+	say "The index and the reports are in $dir; the servers are gone."
+else
+	say "Servers and files of this demonstration are gone; KEEP=1 make demo leaves the files."
+fi
 say "healthy: exit $healthy (0 expected); broken: exit $broken (2 expected)"
 [ "$healthy" = 0 ] && [ "$broken" = 2 ]
