@@ -228,6 +228,8 @@ static int fill_stream(sqlite3 *db, const struct row_keys *keys, json_t *row, js
 		return -1;
 	json_object_update_missing(stream, watch);
 	json_decref(watch);
+	if (put_list(stream, "servers", rows_list(db, sql_reports_servers, keys, t)) < 0)
+		return -1;
 	return put_list(stream, "streams", rows_list(db, sql_reports_streams, keys, t));
 }
 
