@@ -6,6 +6,7 @@
 
 #include "ingest/template.h"
 #include "sql/db.h"
+#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
@@ -62,6 +63,8 @@ static int pending_apply(struct writer *writer, void *job, struct trouble *t)
 
 	if (!stmt)
 		return -1;
+	if (FAULT(STREAM_ROWS))
+		return trouble_set(t, "insert pending entries: refused");
 	for (size_t i = 0; i < j->count; i++) {
 		const struct pending_item *row = &j->rows[i];
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "ingest/stream_watch.h"
-#include "sql/mem.h"
+#include "sql/faultpoint.h"
 
 enum { WINDOW = 1000 };
 
@@ -45,6 +45,8 @@ static int take(struct confirm *c, const redisReply *reply, struct trouble *t)
 	const struct suspect *suspect = &c->look->suspects[c->answered];
 	struct pending_entry entry;
 
+	if (FAULT(STREAM_CONFIRM))
+		return trouble_set(t, "XPENDING: refused");
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > 1 ||

@@ -3,6 +3,7 @@
 
 #include "ingest/stream_match.h"
 #include "ingest/stream_watch.h"
+#include "sql/faultpoint.h"
 #include "sql/keytext.h"
 #include "sql/mem.h"
 
@@ -252,6 +253,8 @@ static int ask_groups(struct stream_visit *v, struct stream_groups *groups, stru
 {
 	redisReply *reply;
 
+	if (FAULT(STREAM_INFO))
+		return trouble_set(t, "XINFO: refused");
 	if (watch_ask(v->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("GROUPS"), v->name->key }, &reply, NULL,
 		      t) < 0)
 		return -1;

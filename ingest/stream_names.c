@@ -80,6 +80,8 @@ static int take_names(struct name_scan *scan, const redisReply *reply, struct tr
 {
 	const redisReply *keys;
 
+	if (FAULT(STREAM_NAMES))
+		return trouble_set(t, "SCAN: refused");
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || !reply_is_text(reply->element[0]) ||
 	    reply->element[0]->len >= sizeof(scan->cursor) || reply->element[1]->type != REDIS_REPLY_ARRAY)
 		return odd_reply(t);

@@ -62,6 +62,12 @@
 	X(REDIS_HMGET, "redis-hmget", "HMGET is refused")                                                              \
 	X(REDIS_PTTL, "redis-pttl", "PTTL is refused")                                                                 \
 	X(REDIS_EXISTS, "redis-exists", "EXISTS is refused while key formats are tried")                               \
+	X(STREAM_NAMES, "stream-names", "SCAN for streams is refused")                                                 \
+	X(STREAM_INFO, "stream-info", "XINFO is refused")                                                              \
+	X(STREAM_PENDING, "stream-pending", "a page of XPENDING is refused")                                           \
+	X(STREAM_RANGE, "stream-range", "XRANGE of pending entries is refused")                                        \
+	X(STREAM_CONFIRM, "stream-confirm", "the second look at a suspect is refused")                                 \
+	X(STREAM_ROWS, "stream-rows", "rows of streams that cannot be inserted")                                       \
 	X(SAMPLE_WRITE, "sample-write", "samples that cannot be inserted")                                             \
 	X(KEYSET_FULL, "keyset-full", "no memory for one more key to look at")                                         \
 	/* analyzer */                                                                                                 \
