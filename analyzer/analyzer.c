@@ -70,6 +70,8 @@ static int check(const struct run *run, sqlite3 *db, const struct analyzer_optio
 	    script_run(db, sql_queries_check_fault, run->id, t) < 0 ||
 	    script_run(db, sql_queries_check_split, run->id, t) < 0)
 		return trouble_wrap(t, "judge the keys");
+	if (script_run(db, sql_queries_check_stream, run->id, t) < 0)
+		return trouble_wrap(t, "judge the streams");
 	if (script_run(db, sql_queries_check_server, run->id, t) < 0)
 		return trouble_wrap(t, "compare the servers");
 	if (check_all(run, db, options, checks, t) < 0)

@@ -20,8 +20,8 @@
  *     3rd statement   optional: rows (pipeline, n), the exact number of findings where the second does not give
  *                     them all
  *
- * :run is the run. Statements only read. Besides the tables of the index they see what sql/queries/check_fault.sql
- * and check_server.sql made.
+ * :run is the run. Statements only read. Besides the tables of the index they see what sql/queries/check_fault.sql,
+ * check_stream.sql and check_server.sql made.
  */
 #ifndef ANALYZER_CHECKFILE_H
 #define ANALYZER_CHECKFILE_H

@@ -12,7 +12,8 @@ what breaks the claim, one row a finding. Its status is `pass`, `fail`, `empty` 
 pipeline) or `error`.
 
 **One fault makes one finding.** Of a key's fence, the first claim that is broken speaks, in this order: malformed, orphan, ahead, missing,
-regressed, undeleted, phantom, aborted, off-home, value, count. A key with such a finding is no subject of the claims after it.
+regressed, undeleted, phantom, aborted, off-home, value, count. A key with such a finding is no subject of the claims after it. So it is with a
+pending entry of a stream: trimmed-pending, poison, stuck.
 
 **What could not be decided is counted and named**, never passed. Reasons that many checks share:
 
@@ -28,11 +29,18 @@ regressed, undeleted, phantom, aborted, off-home, value, count. A key with such 
 | dlq-incomplete, dlq-unnamed | the DLQ does not tell all the records that were rejected: trimmed, compacted, not read to its end; or records without a source |
 | gap | there is no record at the offset: a transaction marker, or a record that is gone |
 | unstable | between the last stable offset and the high watermark |
+| not-sampled | the group has more pending entries than `pending.keys`, and the entry is not among those that were kept |
+| maybe-acknowledged | the entry is not pending any more, at a group and consumer that still stand |
+| entries-read-unknown, entries-read-stale, lag-unknown | the server cannot count what the group was given, or may count wrongly |
+| entries-deleted, deleted-or-trimmed | entries were deleted by their ids, so that counting does not tell what was trimmed |
+| failed-over, restarted, replaced | nothing fell, but the server is another one than at the look before |
+| server-too-old, server-unknown, clock-unknown | the server does not tell, or may not be asked |
 
 ## Adding one
 A file `NAME.sql` in the directory of `--checks DIR` adds a check, or replaces the one of that name. `analyzer/checkfile.h` says what it must have; it can read
 every table of the index, and for fences what `sql/queries/check_fault.sql` made of them: `fence_case` (a key with its fault and all that is
-known of it), `fence_fault`, `fence_subject`. A statement that does more than read is refused.
+known of it), `fence_fault`, `fence_subject`; for streams what `sql/queries/check_stream.sql` made: `watched_stream`, `watched_group`,
+`pending_case`, `group_claim`, `group_before`. A statement that does more than read is refused.
 
 TEXT
 for file in $(grep -H '^-- order: ' sql/checks/*.sql | sed 's/:-- order: / /' | sort -k2n | cut -d' ' -f1); do

@@ -1,3 +1,14 @@
+DROP VIEW IF EXISTS temp.pending_case;
+DROP VIEW IF EXISTS temp.pending_claim;
+DROP TABLE IF EXISTS temp.pending_before;
+DROP TABLE IF EXISTS temp.group_before;
+DROP TABLE IF EXISTS temp.group_claim;
+DROP TABLE IF EXISTS temp.pending_subject;
+DROP TABLE IF EXISTS temp.pending_fault;
+DROP TABLE IF EXISTS temp.watched_group;
+DROP TABLE IF EXISTS temp.watched_stream;
+DROP TABLE IF EXISTS temp.watched_server;
+DROP TABLE IF EXISTS temp.watched;
 DROP TABLE IF EXISTS temp.server_loss;
 DROP TABLE IF EXISTS temp.server_timed;
 DROP TABLE IF EXISTS temp.server_pipeline;
