@@ -12,8 +12,11 @@
 --   config where they are meant; CONFIG SET maxmemory-policy noeviction; or restore a newer RDB or AOF. Then replay the
 --   records that fence-missing names.
 SELECT scope AS pipeline, iif(loss IN ('another-process', 'counters-unknown', 'no-ttl-seen'), loss, NULL) AS reason,
-	1 AS n
-FROM server_loss;
+	count(loss) AS n
+FROM server_change
+LEFT JOIN server_loss USING (scope)
+WHERE scope IN (SELECT scope FROM server_pipeline WHERE fences > 0)
+GROUP BY 1, 2;
 
 SELECT scope AS pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key,
 	loss || ' since ' || then_run AS identity,

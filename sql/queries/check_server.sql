@@ -51,8 +51,10 @@ GROUP BY both.scope, both.earlier;
 --     promoted      it continues the history of then under a new name: a replica became the master
 --     role-changed  a master is a replica now, or the other way round, with a history that may be another one
 --     replaced      another data set answers
+-- begun: whether it is another process, which began after the earlier run looked; INFO counts whole seconds.
 CREATE TEMP TABLE server_change AS
-SELECT n.scope, n.server_id, b.server_id AS before_id,
+SELECT n.scope, n.server_id, b.server_id AS before_id, n.process <> b.process
+		AND n.read_us - n.uptime_s * 1000000 >= b.read_us - 2000000 AS begun,
 	CASE
 	WHEN b.server_id IS NULL THEN NULL
 	WHEN n.replid IS NULL OR b.replid IS NULL OR n.process IS NULL OR b.process IS NULL
@@ -65,7 +67,7 @@ SELECT n.scope, n.server_id, b.server_id AS before_id,
 		ELSE 'replaced'
 		END
 	WHEN n.uptime_s IS NULL THEN 'unknown'
-	-- It ran already when the other one was looked at; INFO counts whole seconds.
+	-- it ran already when the other one was looked at
 	WHEN n.read_us - n.uptime_s * 1000000 < b.read_us - 2000000 THEN
 		iif(n.replid = b.replid AND n.role = 'slave', 'unchanged', 'replaced')
 	WHEN n.replid = b.replid THEN
@@ -135,7 +137,7 @@ WITH use AS (
 	GROUP BY scope
 	HAVING sum(fences) > 0
 ), compared AS (
-	SELECT c.scope, c.change, b.run_id AS then_run, n.process = b.process AS same, use.fences, use.missing,
+	SELECT c.scope, c.change, c.begun, b.run_id AS then_run, n.process = b.process AS same, use.fences, use.missing,
 		use.pipelines,
 		n.evicted - iif(n.process = b.process, b.evicted, 0) AS evicted,
 		n.expired - iif(n.process = b.process, b.expired, 0) + coalesce(n.expired_fields
@@ -154,6 +156,7 @@ SELECT *,
 	CASE
 	WHEN missing = 0 THEN 'ok'
 	WHEN NOT coalesce(same, 0) AND change NOT IN ('restarted', 'replaced') THEN 'another-process'
+	WHEN NOT same AND NOT coalesce(begun, 0) THEN 'another-process'
 	WHEN NOT same AND coalesce(loaded + load_expired, keys) < then_keys THEN 'fewer'
 	WHEN NOT same AND change = 'replaced' THEN 'another-process'
 	WHEN evicted IS NULL OR expired IS NULL THEN 'counters-unknown'
