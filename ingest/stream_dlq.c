@@ -17,6 +17,7 @@ struct dlq {
 	struct bytes key;
 	int64_t stream_id, listed;
 	char cursor[ENTRY_ROOM + 1];
+	uint8_t last[ENTRY_SIZE]; /* the id in it */
 	int64_t count; /* entries to ask for at once: they may be large */
 	bool done;
 	struct buffer words;
@@ -28,7 +29,8 @@ static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *
 	struct dlq_row row = { 0 };
 	uint8_t source[ENTRY_SIZE];
 
-	if (!stream_entry_read(reply, row.id, &fields))
+	if (!stream_entry_read(reply, row.id, &fields) ||
+	    (dlq->listed && memcmp(row.id, dlq->last, ENTRY_SIZE) >= 0))
 		return trouble_set(t, "XREVRANGE: a reply of another shape than Redis gives");
 	for (size_t i = 1; i < fields->elements; i += 2) {
 		struct bytes value = reply_bytes(fields->element[i]);
@@ -41,6 +43,7 @@ static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *
 			row.grp = value;
 	}
 	row.content = stream_content(fields, &dlq->words);
+	memcpy(dlq->last, row.id, ENTRY_SIZE);
 	dlq->listed++;
 	return stream_rows_dlq(&dlq->watch->rows, dlq->stream_id, &row, t);
 }

@@ -109,6 +109,7 @@ static int add_consumers(struct stream_visit *v, struct group_look *look, struct
 {
 	for (size_t i = 0; i < consumers->count; i++) {
 		const struct stream_consumer_state *c = &consumers->items[i];
+		bool twice = consumer_index_find(look->consumers, c->name) != UNKNOWN;
 		const struct fact_stream_consumer row = {
 			.group_id = look->group_id,
 			.name = c->name,
@@ -116,7 +117,8 @@ static int add_consumers(struct stream_visit *v, struct group_look *look, struct
 			.idle_ms = c->idle_ms,
 			.inactive_ms = c->inactive_ms,
 		};
-		int64_t id = stream_rows_consumer(&v->watch->rows, &row, t);
+		int64_t id = twice ? trouble_set(t, "XINFO CONSUMERS: one consumer twice")
+				   : stream_rows_consumer(&v->watch->rows, &row, t);
 
 		if (id < 0)
 			return -1;
@@ -239,10 +241,12 @@ static void look_at_groups(struct stream_visit *v)
 
 	v->ends = xarray(v->groups.count, sizeof(*v->ends));
 	for (size_t i = 0; i < v->groups.count && !watch_over(v->watch); i++) {
-		if (!is_wanted(config, v->groups.items[i].name))
+		const struct stream_group_state *group = &v->groups.items[i];
+
+		if (!is_wanted(config, group->name) || stream_groups_find(&v->groups, group->name) != group)
 			continue;
 		met = true;
-		look_at_group(v, &v->groups.items[i]);
+		look_at_group(v, group);
 	}
 	v->watch->met_group |= met;
 	if (!met && v->name->named && !stream_is_glob(config->group) && !watch_over(v->watch))

@@ -43,6 +43,7 @@ struct pel {
 	struct group_look *look;
 	struct pel_page pages[2];
 	char cursor[ENTRY_ROOM + 1];
+	uint8_t last[ENTRY_SIZE]; /* the id in the cursor */
 	int64_t total; /* as the summary has it, for the progress */
 	int64_t ask;   /* entries to ask for with one XPENDING */
 	int64_t number; /* of the last page that came */

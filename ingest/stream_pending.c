@@ -119,8 +119,9 @@ static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t
 	page->number = ++pel->number;
 	pel->asked = false;
 	for (size_t i = 0; i < reply->elements; i++) {
-		if (!pending_entry_read(reply->element[i], &entry))
+		if (!pending_entry_read(reply->element[i], &entry) || memcmp(entry.id, pel->last, ENTRY_SIZE) <= 0)
 			return pel_odd("XPENDING", t);
+		memcpy(pel->last, entry.id, ENTRY_SIZE);
 		stream_histogram_add(&pel->look->histogram, entry.idle_ms, entry.deliveries);
 		if (in_sample(pel->look, entry.id))
 			take_entry(page, &entry);

@@ -152,7 +152,7 @@ static bool is_suspect(const struct stream_config *config, const struct pel_entr
 	return !present || entry->idle_ms >= config->idle_ms || entry->deliveries >= config->deliveries;
 }
 
-/* fields NULL: the stream does not have the entry. 1 or -1. */
+/* fields NULL: the stream does not have the entry. 0 or -1. */
 static int settle(struct pel *pel, struct pel_page *page, const struct pel_entry *entry, const redisReply *fields,
 		  struct trouble *t)
 {
@@ -170,9 +170,9 @@ static int settle(struct pel *pel, struct pel_page *page, const struct pel_entry
 	memcpy(pending.id, entry->id, ENTRY_SIZE);
 	if (is_suspect(pel->watch->config, entry, about.present)) {
 		suspect_add(pel->look, &about);
-		return 1;
+		return 0;
 	}
-	return pending_keep(pel->watch, pel->look, &pending, &about, t) < 0 ? -1 : 1;
+	return pending_keep(pel->watch, pel->look, &pending, &about, t);
 }
 
 /* How long runs should be, and how many entries may be in flight, after a reply of so many entries and bytes. */
@@ -191,44 +191,67 @@ static void adapt(struct pel *pel, size_t wanted, size_t got, size_t settled, si
 	}
 }
 
-static bool is_cut(const redisReply *reply, struct pel_run run)
+static size_t asked_at_most(struct pel_run run)
 {
-	return reply->elements >= (run.end - run.first) * RUN_SLACK;
+	return (run.end - run.first) * RUN_SLACK;
 }
 
-/*
- * Both sides are in the order of ids: an entry of the run that the reply passes by does not exist, nor does one behind
- * its end unless COUNT cut it short.
- */
+/* The next entry of a reply, whose ids rise within the run; before is the one before it, or NULL. */
+static bool next_entry(const redisReply *reply, struct pel_run run, const uint8_t *before, uint8_t id[ENTRY_SIZE],
+		       const redisReply **fields)
+{
+	const struct pel_entry *first = &run.page->entries[run.first], *last = &run.page->entries[run.end - 1];
+	uint8_t next[ENTRY_SIZE];
+
+	if (!stream_entry_read(reply, next, fields) || memcmp(next, first->id, ENTRY_SIZE) < 0 ||
+	    memcmp(next, last->id, ENTRY_SIZE) > 0 || (before && memcmp(next, before, ENTRY_SIZE) <= 0))
+		return false;
+	memcpy(id, next, ENTRY_SIZE);
+	return true;
+}
+
+/* Entries of the run before id do not exist, and the one that has it does. at moves behind them. 0 or -1. */
+static int settle_up_to(struct pel *pel, struct pel_run run, size_t *at, const uint8_t *id, const redisReply *fields,
+			struct trouble *t)
+{
+	while (*at < run.end) {
+		int order = memcmp(run.page->entries[*at].id, id, ENTRY_SIZE);
+
+		if (order > 0)
+			return 0;
+		if (settle(pel, run.page, &run.page->entries[(*at)++], order < 0 ? NULL : fields, t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Both sides are in the order of ids. An entry behind the reply's end does not exist unless COUNT cut it short. */
 int pel_take_range(struct pel *pel, const redisReply *reply, struct pel_run run, struct trouble *t)
 {
 	struct reply_origin origin = redis_conn_origin(pel->watch->sampler->conn, "XRANGE");
-	size_t at = run.first, bytes = 0;
+	size_t wanted = run.end - run.first, at = run.first, bytes = 0;
+	bool cut;
+	uint8_t id[ENTRY_SIZE];
 
 	if (FAULT(STREAM_RANGE))
 		return trouble_set(t, "XRANGE: refused");
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
-	if (reply->type != REDIS_REPLY_ARRAY)
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > asked_at_most(run))
 		return pel_odd("XRANGE", t);
+	cut = reply->elements == asked_at_most(run);
 	for (size_t i = 0; i < reply->elements; i++) {
 		const redisReply *fields;
-		uint8_t id[ENTRY_SIZE];
-		int order = 1;
 
-		if (!stream_entry_read(reply->element[i], id, &fields))
+		if (!next_entry(reply->element[i], run, i ? id : NULL, id, &fields))
 			return pel_odd("XRANGE", t);
-		while (at < run.end && (order = memcmp(run.page->entries[at].id, id, ENTRY_SIZE)) < 0)
-			if (settle(pel, run.page, &run.page->entries[at++], NULL, t) < 0)
-				return -1;
-		if (at < run.end && order == 0 && settle(pel, run.page, &run.page->entries[at++], fields, t) < 0)
+		if (settle_up_to(pel, run, &at, id, fields, t) < 0)
 			return -1;
 		bytes += pel->words.size;
 	}
-	adapt(pel, run.end - run.first, reply->elements, is_cut(reply, run) ? at - run.first : run.end - run.first, bytes);
-	if (is_cut(reply, run)) {
-		if (at < run.end)
-			pel_push(&pel->again, (struct pel_run){ run.page, at, run.end });
+	adapt(pel, wanted, reply->elements, cut ? at - run.first : wanted, bytes);
+	if (cut && at < run.end) {
+		pel_push(&pel->again, (struct pel_run){ run.page, at, run.end });
 		return 1;
 	}
 	for (; at < run.end; at++)
