@@ -104,7 +104,7 @@ static int open_index(struct session *s, bool write, struct trouble *t)
 static int record_settings(struct session *s, struct trouble *t)
 {
 	const struct config *c = s->config;
-	char numbers[4][24];
+	char numbers[5][24];
 	const struct fact_setting rows[] = {
 		{ s->run.id, "fail.on", severity_word(c->fail_on) },
 		{ s->run.id, "sample.keys", numbers[0] },
@@ -112,12 +112,14 @@ static int record_settings(struct session *s, struct trouble *t)
 		{ s->run.id, "recent_ms", numbers[2] },
 		{ s->run.id, "expect.empty", c->expect_empty ? "1" : "0" },
 		{ s->run.id, "memory", numbers[3] },
+		{ s->run.id, "keep.runs", numbers[4] },
 	};
 
 	snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)c->sample_keys);
 	snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)c->max_findings);
 	snprintf(numbers[2], sizeof(numbers[2]), "%lld", (long long)c->recent_ms);
 	snprintf(numbers[3], sizeof(numbers[3]), "%lld", (long long)s->o->memory);
+	snprintf(numbers[4], sizeof(numbers[4]), "%lld", (long long)c->keep_runs);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (fact_setting_add(s->index.db, &rows[i], NULL, t) < 0)
 			return -1;
@@ -202,7 +204,8 @@ static int publish(struct session *s, bool directory, struct trouble *t)
 	status = exit_of(&result);
 	if (directory &&
 	    (reports_write(&s->run, s->index.db, s->o->output ? s->o->output : standard, &result, t) < 0 ||
-	     run_reached(&s->run, s->index.db, "reported", true, t) < 0))
+	     run_reached(&s->run, s->index.db, "reported", true, t) < 0 ||
+	     (strcmp(s->o->command, "audit") == 0 && analyzer_prune(s->index.db, s->config->keep_runs, t) < 0)))
 		status = unpublished(s, status, t);
 	if (s->unpublished && status != EXIT_FINDINGS)
 		return status;

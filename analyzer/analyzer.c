@@ -7,6 +7,7 @@
 #include "analyzer/check.h"
 #include "analyzer/checkfile.h"
 #include "analyzer/fold.h"
+#include "analyzer/prune.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/runlog.h"
@@ -33,6 +34,16 @@ static int need_names(const struct analyzer_options *options, const struct check
 			return trouble_set(t, "there is no check \"%s\"", options->only[i]);
 	}
 	return 0;
+}
+
+static int need_samples(const struct run *run, sqlite3 *db, struct trouble *t)
+{
+	int pruned = prune_has(db, run->id, t);
+
+	if (pruned > 0)
+		trouble_set(t, "run %lld cannot be checked again: its samples were removed (keep.runs)",
+			    (long long)run->id);
+	return pruned ? -1 : 0;
 }
 
 static int timed(const struct run *run, sqlite3 *db, const char *stage, int64_t wall, int64_t tick, struct trouble *t)
@@ -95,7 +106,7 @@ int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_opt
 	struct checks checks;
 	int result;
 
-	if (checks_load(options->checks_dir, &checks, t) < 0)
+	if (need_samples(run, db, t) < 0 || checks_load(options->checks_dir, &checks, t) < 0)
 		return -1;
 	result = need_names(options, &checks, t);
 	if (result == 0)
@@ -108,6 +119,11 @@ int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_opt
 		result = -1;
 	checks_free(&checks);
 	return result;
+}
+
+int analyzer_prune(sqlite3 *db, int64_t keep, struct trouble *t)
+{
+	return prune_samples(db, keep, t);
 }
 
 int analyzer_checks(const char *checks_dir, void (*show)(void *context, const struct check_text *check), void *context,

@@ -17,10 +17,17 @@ struct analyzer_options {
 
 /*
  * Folds and runs the checks for the run run->id, which must have been sampled, and sets run.reached = 'checked'.
+ * Its samples must not have been removed.
  * Earlier results of that run are replaced, in one transaction. A check that fails to run is a check_result with status
  * error and a row in trouble; the others go on. 0, or -1 where nothing could be concluded.
  */
 int analyzer_check(const struct run *run, sqlite3 *db, const struct analyzer_options *options, struct trouble *t);
+
+/*
+ * Removes the samples of runs older than the newest keep >= 2 of a pipeline: reports of these runs stay the same, but
+ * they cannot be checked again. 0, or -1 with nothing removed.
+ */
+int analyzer_prune(sqlite3 *db, int64_t keep, struct trouble *t);
 
 /*
  * One line per check for `fencepost checks`, or all header comments of one. Calls show with name, severity, title,

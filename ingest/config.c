@@ -27,6 +27,8 @@ static const struct rule rules[] = {
 	  .most = INT64_MAX / 1000 },
 	{ .key = "max.findings", .read = read_number, AT(c.max_findings), .type = "integer", .standard = "1000000",
 	  .least = 1, .most = INT64_MAX },
+	{ .key = "keep.runs", .read = read_number, AT(c.keep_runs), .type = "integer", .standard = "2", .least = 2,
+	  .most = INT64_MAX },
 	{ .key = "fail.on", .read = read_word, AT(c.fail_on), .type = "info, warning, error", .standard = "warning",
 	  .words = severity_words },
 	{ .key = "expect.empty", .read = read_switch, AT(c.expect_empty), .type = "yes, no", .standard = "no" },

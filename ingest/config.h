@@ -130,6 +130,7 @@ struct config {
 	int64_t sample_keys;            /* 1,000,000 */
 	int64_t pending_keys;           /* 1,000,000: pending entries of a group that are kept at most */
 	int64_t max_findings;           /* 1,000,000 */
+	int64_t keep_runs;              /* 2: whose samples stay in the index */
 	int64_t recent_ms;              /* 10 min */
 	enum severity fail_on;          /* warning */
 	bool expect_empty;

@@ -21,6 +21,10 @@ looks AS MATERIALIZED (
 	SELECT strata, bad, count(*) AS keys
 	FROM judged
 	GROUP BY strata, bad
+	UNION ALL
+	SELECT strata, bad, keys
+	FROM sampled
+	JOIN sample_count USING (topic_id)
 ),
 undecided AS (
 	SELECT coalesce(sum(subjects), 0) AS keys

@@ -31,7 +31,8 @@ UNKNOWN = {"kafka-admin", "kafka-config", "kafka-group"}
 RECOVERS = {"redis-drop", "keyset-full", "fold-full", "kafka-eof"}
 SMALLER = {"keyset-full", "fold-full"}
 # The report may stand, whole and true, before these fail: then the words on stderr and the exit status are left.
-AFTERWARDS = {"stdout", "report-sync", "report-row", "report-write", "report-fsync", "report-close", "report-rename", "db-step", "db-prepare"}
+AFTERWARDS = {"stdout", "report-sync", "report-row", "report-write", "report-fsync", "report-close", "report-rename", "db-step", "db-prepare",
+              "db-commit"}
 NEVER = 10 ** 9
 
 

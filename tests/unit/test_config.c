@@ -68,6 +68,7 @@ static void test_standards(void **state)
 	assert_string_equal(c->index, "etc/fencepost.db");
 	assert_int_equal(c->sample_keys, 1000000);
 	assert_int_equal(c->max_findings, 1000000);
+	assert_int_equal(c->keep_runs, 2);
 	assert_int_equal(c->recent_ms, 600000);
 	assert_int_equal(c->fail_on, SEVERITY_WARNING);
 	assert_false(c->expect_empty);
@@ -113,6 +114,7 @@ static const char everything[] =
 	"sample.keys: 5\n"
 	"recent: 0s\n"
 	"max.findings: 7\n"
+	"keep.runs: 9\n"
 	"fail.on: error\n"
 	"expect.empty: Yes\n"
 	"pipelines:\n"
@@ -187,6 +189,7 @@ static void test_values(void **state)
 	assert_int_equal(c->sample_keys, 5);
 	assert_int_equal(c->recent_ms, 0);
 	assert_int_equal(c->max_findings, 7);
+	assert_int_equal(c->keep_runs, 9);
 	assert_int_equal(c->fail_on, SEVERITY_ERROR);
 	assert_true(c->expect_empty);
 	test_first_pipeline(&c->pipelines[0]);

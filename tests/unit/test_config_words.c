@@ -62,7 +62,7 @@ struct row {
 	"valid: redis://[user:password@]host[:port][/db], rediss:// likewise, unix:///path[?db=n]; "  \
 	"%40 for an @ in a password"
 #define TOPICS "no topic's name; valid: at most 249 of a-z A-Z 0-9 . _ -"
-#define TOP "valid: kafka, redis, index, sample.keys, pending.keys, recent, max.findings, fail.on, expect.empty, pipelines, streams"
+#define TOP "valid: kafka, redis, index, sample.keys, pending.keys, recent, max.findings, keep.runs, fail.on, expect.empty, pipelines, streams"
 
 static const struct row syntax[] = {
 	{ "index:", "\tindex:",
@@ -103,6 +103,8 @@ static const struct row values[] = {
 	{ "fencepost.db", "\"a\\nb\"", ":6: index: a control character in the text" },
 	{ "1000000", "1,000,000",
 	  ":7: sample.keys: '1,000,000': valid: an integer in plain digits from 1 to 9223372036854775807" },
+	{ "sample.keys: 1000000", "keep.runs: 1",
+	  ":7: keep.runs: '1': valid: an integer in plain digits from 2 to 9223372036854775807" },
 	{ "1000000", "1M", ":7: sample.keys: '1M': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "0", ":7: sample.keys: '0': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "010", ":7: sample.keys: '010': valid: an integer in plain digits from 1 to 9223372036854775807" },

@@ -1,0 +1,2 @@
+DROP TABLE IF EXISTS temp.stale_bad;
+DROP TABLE IF EXISTS temp.stale_topic;
