@@ -118,7 +118,8 @@ WITH planned AS (
 	SELECT topic_id, json_group_array(json_object('key', key_template, 'epoch', epoch_template, 'cost', cost,
 			'state_key', key_text(state_key), 'epoch_key', key_text(epoch_key), 'state_slot', state_slot,
 			'epoch_slot', epoch_slot, 'keys', keys, 'apart', apart)) AS ways,
-		group_concat(printf('key: "%s" with epoch: "%s" (%s)', key_template, epoch_template, cost), '; or ') AS words
+		group_concat(printf('key: "%s" with epoch: "%s"%s (%s)', key_template, epoch_template,
+			iif(apart > 0, printf(', but for %d of %d keys', apart, keys), ''), cost), '; or ') AS words
 	FROM (SELECT * FROM counted WHERE first = 1 AND choice > 0 AND apart < keys ORDER BY topic_id, choice)
 	GROUP BY topic_id
 )

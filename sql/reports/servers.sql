@@ -16,8 +16,9 @@ WITH used AS (
 paired AS (
 	SELECT used.*, (
 		SELECT earlier.server_id FROM redis_server AS earlier
-		WHERE earlier.address = used.address AND earlier.run_id < used.run_id
-		ORDER BY earlier.run_id DESC LIMIT 1) AS before_id
+		WHERE rtrim(earlier.address, '0123456789') = rtrim(used.address, '0123456789')
+			AND earlier.run_id < used.run_id
+		ORDER BY earlier.run_id DESC, earlier.server_id LIMIT 1) AS before_id
 	FROM used
 )
 SELECT paired.address, paired.role, paired.version, paired.process, paired.replid, paired.replid2, paired.repl_offset,
@@ -26,6 +27,8 @@ SELECT paired.address, paired.role, paired.version, paired.process, paired.repli
 		WHEN before_id IS NULL THEN 'first-seen'
 		WHEN paired.replid IS NULL OR before.replid IS NULL THEN 'unknown'
 		WHEN paired.replid <> before.replid AND paired.replid2 = before.replid THEN 'new-master'
+		WHEN paired.replid <> before.replid AND paired.process = before.process AND paired.role = 'master'
+			AND before.role = 'master' AND paired.second_repl_offset = -1 THEN 'unchanged' -- but for its name
 		WHEN paired.replid <> before.replid THEN 'new-history'
 		WHEN paired.process <> before.process THEN 'restarted'
 		ELSE 'unchanged'

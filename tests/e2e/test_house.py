@@ -84,7 +84,7 @@ def test_nothing_commits_joins_or_writes_to_kafka_or_redis():
     redis = r'"(SET|HSET|DEL|UNLINK|EXPIRE|PEXPIRE|INCR|EVAL|EVALSHA|XADD|XACK|XCLAIM|XAUTOCLAIM|XREADGROUP|XDEL|XTRIM|XGROUP|FLUSHDB|FLUSHALL|CONFIG|' \
             r'PERSIST|RENAME|RESTORE|MIGRATE|SAVE|BGSAVE|SHUTDOWN|REPLICAOF)\b'
     for path in sources("ingest", "c"):
-        text = path.read_text().replace('BYTES("CONFIG"), BYTES("GET")', "")        # the one of its kind that reads
+        text = re.sub(r'"CONFIG("\), BYTES\("GET"| GET")', "", path.read_text())        # the one of its kind that reads
         assert not re.search(kafka, text), path.relative_to(ROOT)
         assert not re.search(redis, text), path.relative_to(ROOT)
 

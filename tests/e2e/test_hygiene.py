@@ -326,6 +326,32 @@ def test_without_an_epoch(cluster):
     assert said.kinds() == ALONE and said.status["redis-crossslot"] == "skip", str(said)
 
 
+@pytest.mark.parametrize("key_format, source", [("raw", "history"), ("hex", "template")])
+def test_keys_that_redis_cannot_show(tools, broker, redis_server, key_format, source):
+    """Without a sample the keys are those of the history, or any where these are not what stands in Redis."""
+    pipe = Hygiene(tools, broker, redis_server)
+    nowhere = {"cluster.plan": True, "url": "redis://127.0.0.1:1"}
+    said = pipe.audit(redis=nowhere, **{"key.format": key_format})
+    assert said.found["redis-crossslot"]["keys_from"] == source, str(said)
+    said = pipe.audit(redis=nowhere, key="{{x}}{key}", epoch="{{x}}:{partition}", **{"key.format": key_format})
+    assert "redis-crossslot" not in said.found, str(said)
+
+
+def test_keys_with_tags_of_their_own(tools, broker, redis_server):
+    """A record key with braces is a tag, unless one comes before it; a template that does not help it says so."""
+    pipe = Hygiene(tools, broker, redis_server)
+    pipe.produce([("a{b}c", "v"), ("}x", "v"), ("{}", "v"), ("{", "v"), ("€}ü{", "v")])
+    pipe.apply()
+    pipe.commit()
+    said = pipe.audit(redis={"cluster.plan": True})
+    topic, key = said.found["redis-crossslot"]["templates"]
+    assert (topic["apart"], topic["keys"]) == (0, 25), str(said)
+    assert key["apart"] == 1 and key["state_key"].endswith(":{}x}"), str(said)
+    assert "but for 1 of 25 keys" in said.one["redis-crossslot"]["remedy"]
+    said = pipe.audit(redis={"cluster.plan": True}, key="{{t}}:{key}", epoch="{{t}}:{partition}")
+    assert "redis-crossslot" not in said.found, str(said)
+
+
 @pytest.mark.parametrize("key, epoch, apart", [
     ("state:{key}", "epoch:{topic}:{partition}", True), ("s:{{{topic}}}:{key}", "e:{{{topic}}}:{partition}", False),
     ("{{all}}:s:{topic}:{key}", "{{all}}:e:{topic}:{partition}", False), ("{{a}}:{key}", "{{b}}:{partition}", True),
