@@ -138,16 +138,16 @@ static void open_server(struct stream_watch *watch, int64_t timeout_ms)
 }
 
 /* What the config asks for and nothing was found of. */
-static void judge_globs(struct stream_watch *watch, size_t found)
+static void judge_globs(struct stream_watch *watch)
 {
 	const struct stream_config *config = watch->config;
 	struct trouble what;
 
 	if (watch->trouble_count || watch_over(watch) || !stream_is_glob(config->key))
 		return;
-	if (!found && !watch->expect_empty)
+	if (!watch->met_stream && !watch->expect_empty)
 		trouble_set(&what, "no stream matches %s", config->key);
-	else if (found && !watch->met_group && !stream_is_glob(config->group))
+	else if (watch->met_stream && !watch->met_group && !stream_is_glob(config->group))
 		trouble_set(&what, "no stream that matches %s has a group %s", config->key, config->group);
 	else
 		return;
@@ -166,7 +166,7 @@ static void look(struct stream_watch *watch, int64_t timeout_ms)
 		watch_trouble(watch, &what);
 	for (size_t i = 0; i < watch->names.count && !watch->rows.failed && !run_stopped(watch->run); i++)
 		stream_look_at(watch, &watch->names.items[i]);
-	judge_globs(watch, watch->names.count);
+	judge_globs(watch);
 	if (!watch->rows.failed && !run_stopped(watch->run))
 		stream_dlq_look(watch);
 }

@@ -363,6 +363,7 @@ void stream_look_at(struct stream_watch *watch, const struct stream_name *name)
 		row.groups = v.state.groups;
 	}
 	row.present = found != 0;
+	watch->met_stream |= found > 0;
 	row.trouble = found < 0 || (found == 0 && name->named) ? what.text : NULL;
 	v.stream_id = stream_rows_stream(&watch->rows, &row, NULL);
 	if (row.trouble && !run_stopped(watch->run))

@@ -155,7 +155,8 @@ static int find_by_glob(struct stream_watch *watch, struct trouble *t)
 	}
 	result = scan_names(&scan, t);
 	redis_seen_release(&scan.seen);
-	qsort(watch->names.items, watch->names.count, sizeof(*watch->names.items), in_order);
+	if (watch->names.count)
+		qsort(watch->names.items, watch->names.count, sizeof(*watch->names.items), in_order);
 	return result;
 }
 

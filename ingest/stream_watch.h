@@ -37,7 +37,8 @@ struct stream_watch {
 	size_t trouble_count;
 	bool lost;      /* the server no longer answers: nothing more is asked */
 	bool no_time;   /* TIME is not allowed */
-	bool met_group; /* the group that the config names is there, on one stream at least */
+	bool met_stream; /* there is one at least */
+	bool met_group;  /* the group that the config names is there, on one stream at least */
 	struct buffer out; /* commands */
 };
 

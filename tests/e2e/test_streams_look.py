@@ -2,13 +2,13 @@
 
 import json
 import os
+import random
 import sqlite3
 import struct
 import subprocess
 import threading
 import time
 from contextlib import closing
-from types import SimpleNamespace
 
 import pytest
 
@@ -241,6 +241,27 @@ def test_glob_exclude_and_kinds(any_redis, watch, name):
                      ("globs", f"{name}:b", "g1")]
     assert {(row["name"], row["excluded"], row["looked"]) for row in seen.table("stream_watch")} == {
         ("globs", '["?2","h"]', 1), ("escaped", '["g2"]', 1)}
+
+
+def test_globs_as_redis_has_them(any_redis, watch, name):
+    """Groups, which the program matches itself, and keys, which the server does: the same patterns take the same names."""
+    r, draw = any_redis.client(), random.Random(7)
+    words = {"".join(draw.choice("ab-]^*\\[") for _ in range(draw.randrange(1, 5))) for _ in range(60)}
+    prefix = f"{name}:"
+    add(r, f"{prefix}s", 1)
+    for word in words:
+        r.set(f"{prefix}k{word}", 1)
+        r.xgroup_create(f"{prefix}s", f"{prefix}k{word}", "0")
+    patterns = {"".join(draw.choice(["a", "b", "*", "?", "[ab]", "[^a]", "[a-b]", "[", "]", "\\", "-", "^", "[b-a", "[\\]]", "[]", "[a-]", "[\\a-b]"])
+                        for _ in range(draw.randrange(1, 5))) for _ in range(150)}
+    patterns = sorted(p for p in patterns if any(c in p for c in "*?[\\"))
+    seen = watch(any_redis, {f"p{i}": {"key": f"{prefix}s", "group": f"{prefix}k{p}"} for i, p in enumerate(patterns)}).look()
+    found = {f"p{i}": set() for i in range(len(patterns))}
+    for row in seen.query("SELECT w.name AS watch, g.name FROM stream_watch w JOIN stream USING (watch_id) JOIN stream_group g USING (stream_id)"):
+        found[row["watch"]].add(row["name"])
+    for i, pattern in enumerate(patterns):
+        assert found[f"p{i}"] == set(r.keys(f"{prefix}k{pattern}".encode())), pattern
+    assert sum(map(len, found.values())) > 100
 
 
 def test_not_there(any_redis, watch, name):
