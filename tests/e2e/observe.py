@@ -38,6 +38,7 @@ class Monitor:
         self._trouble = None
         self._socket, self._lines = _connect(server)
         _ask(self._socket, self._lines, b"MONITOR", b"+OK\r\n")
+        self._socket.settimeout(None)           # a server may be idle for long; close() waits only so long
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -64,8 +65,9 @@ class Monitor:
         with contextlib.closing(_connect(self._server)[0]) as s:
             s.sendall(b"ECHO " + self._end + b"\r\n")
             self._thread.join(30)
+        late = self._thread.is_alive()
         self._socket.close()
-        if self._trouble or self._thread.is_alive():
+        if self._trouble or late:
             raise RuntimeError(f"MONITOR saw no end: {self._trouble}")
 
 

@@ -168,7 +168,8 @@ def test_no_server_outlives_its_run(tmp_path, how):
     here = pathlib.Path(__file__).parent
     run = subprocess.Popen([sys.executable, "-m", "pytest", "-q", "-p", "conftest", "test_inner.py"], cwd=tmp_path,
                            env={**os.environ, "PYTHONPATH": f"{here}:{here.parent / 'kafka'}"},
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a job in the background ignores it
     started = tmp_path / "started"
     while not started.exists():
         assert run.poll() is None, run.stdout.read()
