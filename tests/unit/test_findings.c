@@ -78,7 +78,7 @@ static void test_results(void **state)
 	run_world(&fx, plain, fence_set_back);
 	assert_text(&fx,
 		    "SELECT group_concat(name || ' ' || status || ' ' || examined || ' ' || findings, x'0a') FROM "
-		    "(SELECT * FROM check_result ORDER BY ordinal)",
+		    "(SELECT * FROM check_result WHERE name NOT LIKE 'redis-%' ORDER BY ordinal)",
 		    "fence-malformed pass 12 0\nfence-orphan pass 12 0\nfence-ahead pass 12 0\nfence-missing pass 12 "
 		    "0\nfence-regressed fail 12 1\n"
 		    "fence-undeleted skip 0 0\nfence-phantom pass 11 0\nfence-aborted pass 11 0\nfence-off-home pass "
@@ -98,6 +98,45 @@ static void test_results(void **state)
 	fixture_close(&fx);
 	run_world(&fx, resized, nothing);
 	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count", "APPLY 5,DLQ 0,REBASE 1");
+	fixture_close(&fx);
+}
+
+/* Every fault of a fence there is, each on a key of its own. */
+static void every_fault(struct world *w)
+{
+	struct world_topic *t = &w->topic[0];
+	const char *stranger = key_homed(2, 4, 41);
+
+	w->pipeline.state = "count";
+	deletes(w);
+	world_put_in(t, 3, S, 7000);
+	world_put(w, key_homed(3, 4, 1), 8000)->aborted = true;
+	world_settle(w);
+	world_fence_of(w, key_homed(0, 4, 1))->fact.malformed = "offset is not-decimal";
+	world_set(w, stranger, 2, 3);
+	world_set(w, D, 3, 99);
+	world_absent(w, C);
+	world_set(w, key_homed(1, 4, 1), 1, 10);
+	world_set(w, A, 0, 12)->fact.value_number = 5;
+	world_set(w, key_homed(1, 4, 2), 1, 16);
+	world_set(w, key_homed(3, 4, 1), 3, 16);
+	world_set(w, S, 3, 15);
+	world_fence_of(w, key_homed(0, 4, 2))->fact.value_number++;
+}
+
+/* One fault makes one finding, and takes the key from what later checks examine. */
+static void test_one_fault_makes_one_finding(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	run_world(&fx, every_fault, nothing);
+	assert_text(&fx,
+		    "SELECT group_concat(name || ' ' || examined || ' ' || findings, x'0a') FROM "
+		    "(SELECT * FROM check_result WHERE name LIKE 'fence-%' ORDER BY ordinal)",
+		    "fence-malformed 13 1\nfence-orphan 12 1\nfence-ahead 11 1\nfence-missing 11 1\nfence-regressed 10 "
+		    "1\nfence-undeleted 9 1\nfence-phantom 8 1\nfence-aborted 7 1\nfence-off-home 6 1\nfence-value 0 "
+		    "0\nfence-count 5 1\nfence-rebased 4 0\nfence-expiring 12 0");
 	fixture_close(&fx);
 }
 
@@ -127,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_evidence),
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_one_fault_makes_one_finding),
 		cmocka_unit_test(test_most_findings),
 	};
 
