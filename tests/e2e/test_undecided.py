@@ -1,5 +1,8 @@
 """What stays undecided: neither finding nor pass, counted by its reason; and the fault beside it, found."""
+import json
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -218,3 +221,84 @@ def test_a_replica(tools, broker, redis_factory):
     assert audit.found() == set() and str(master.port) in audit.pipeline["replica"], str(audit)
     assert audit.unverifiable("fence-regressed") == {"replica-behind": 1}
     assert audit.unverifiable("fence-missing") == {"replica-behind": 1}
+
+
+# -- looks that came too late, or never ------------------------------------------------------------------------------
+
+def judged_anew(pipe, change, code=0):
+    """The checks over what a run saw, had it seen something else: change is SQL on the index."""
+    pipe.configure()
+    done = pipe.fencepost.run(["sample", "-q"], cwd=pipe.folder)
+    assert done.code == 0, done.out + done.err
+    with closing(sqlite3.connect(pipe.folder / "fencepost.db")) as db:
+        db.executescript(change)
+    done = pipe.fencepost.run(["check", "-q", "--format", "json"], cwd=pipe.folder)
+    assert done.code == code, done.out + done.err
+    [told] = json.loads(done.out)["pipelines"]
+    return {c["check"]: {u["reason"]: u["subjects"] for u in c["unverifiable"]} for c in told["checks"]}
+
+
+def test_a_last_watermark_that_could_not_be_read(pipeline):
+    """Nobody knows whether a fence is beyond the end, nor whether a tombstone came before Redis was asked."""
+    pipe = pipeline(state="opaque", tombstones="delete")
+    pipe.generate("--records", 300, "--keys", 40, "--seed", 1)
+    pipe.work()
+    there = len(pipe.states())
+    pipe.harm("fence-lost", b"user-1")
+    assert judged_anew(pipe, "", code=2)["fence-missing"] == {}
+    later = "UPDATE fence SET sampled_us = (SELECT max(last_stable_us) + 1 FROM horizon) WHERE NOT present;"
+    assert judged_anew(pipe, later, code=2)["fence-missing"] == {}
+    for change in ("UPDATE horizon SET last_high_watermark = NULL;",
+                   "UPDATE horizon SET last_high_watermark = last_high_watermark + 1;"):
+        told = judged_anew(pipe, later + change)
+        assert told["fence-missing"] == {"tail-unread": 1}
+        assert told["fence-ahead"] == ({"watermark-unknown": there - 1} if "NULL" in change else {})
+
+
+def test_a_partition_count_that_could_not_be_read(pipeline):
+    pipe = pipeline(state="opaque")
+    pipe.generate("--records", 300, "--keys", 40, "--seed", 1)
+    pipe.work()
+    there = len(pipe.states())
+    pipe.harm("fence-lost", b"user-1")
+    told = judged_anew(pipe, "UPDATE topic SET partitions = NULL WHERE role = 'source';")
+    assert told["fence-missing"] == {"partitions-unknown": 1}
+    assert told["fence-ahead"] == told["fence-regressed"] == told["fence-off-home"] == {"partitions-unknown": there - 1}
+
+
+def test_deletes_around_a_resize(pipeline):
+    """A tombstone of a key's older partition may have deleted it after it moved, or before."""
+    pipe = pipeline(state="opaque", tombstones="delete")
+    moved = [b"k%d" % n for n in range(200) if pipe.home(b"k%d" % n, 6) != pipe.home(b"k%d" % n, 12)][:8]
+    pipe.produce([(k, b"v") for k in moved])
+    pipe.produce([(moved[0], None)])
+    pipe.work()
+    pipe.clean()
+    pipe.broker.add_partitions(pipe.topic, 12)
+    pipe.partitions = 12
+    pipe.produce([(k, b"v") for k in moved[:2]])
+    pipe.work()
+    for key in moved[:2]:
+        pipe.redis.delete(pipe.hash(key))
+    audit = pipe.audit(code=2)
+    assert audit.unverifiable("fence-missing") == {"resized": 1}, str(audit)
+    assert {f["key"] for f in audit.findings if f["check"] == "fence-missing"} == {moved[1].decode()}
+
+
+def test_deletes_that_compaction_may_have_removed(pipeline):
+    """Of a key whose newest record is followed by a hole, nobody knows whether it was deleted."""
+    pipe = pipeline(partitions=1, state="opaque", tombstones="delete", topic={
+        "cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.01, "segment.ms": 100, "delete.retention.ms": 0})
+    pipe.produce([(b"gone", b"v"), (b"there", b"v")])
+    for _ in range(3):
+        pipe.produce([(b"other", b"v")] * 3)
+        time.sleep(0.3)
+    until = time.monotonic() + 30
+    while len(records := pipe.read()) > max(r.offset for r in records):
+        assert time.monotonic() < until
+        time.sleep(0.3)
+        pipe.produce([(b"last", b"v")])
+    pipe.work()
+    pipe.redis.delete(pipe.hash(b"gone"))
+    audit = pipe.audit(code=0)
+    assert audit.unverifiable("fence-missing") == {"gap": 1}, str(audit)
