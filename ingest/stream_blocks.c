@@ -1,121 +1,22 @@
-/* stream_blocks: pending and DLQ entries, in jobs of thousands; and the histogram of a group. */
+/* stream_blocks: DLQ entries, in jobs of thousands; and the histogram of a group. */
 #include "ingest/stream_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/template.h"
 #include "sql/db.h"
-#include "sql/faultpoint.h"
 #include "sql/mem.h"
 #include "sql_data.h"
 
 enum { JOB_ROWS = 8192 };
 
-/* Bytes that rows refer to by their place. at SIZE_MAX: NULL. */
-struct kept {
-	size_t at, size;
-};
-
-static struct kept keep(struct buffer *bytes, struct bytes what)
+struct kept stream_keep(struct buffer *bytes, struct bytes what)
 {
 	struct kept kept = { what.at ? bytes->size : SIZE_MAX, what.size };
 
 	if (what.size)
 		buffer_add(bytes, what.at, what.size);
 	return kept;
-}
-
-static void bind_kept(sqlite3_stmt *stmt, int column, const struct buffer *bytes, struct kept kept)
-{
-	const uint8_t *at = bytes->data ? bytes->data + kept.at : (const uint8_t *)"";
-
-	db_bind_blob(stmt, column, kept.at == SIZE_MAX ? NULL : at, kept.size);
-}
-
-/* --- pending ------------------------------------------------------------------------------------------------------ */
-
-struct pending_item {
-	uint8_t id[ENTRY_SIZE];
-	int64_t consumer_id, idle_ms, deliveries, present, content;
-	struct kept consumer;
-};
-
-struct pending_job {
-	int64_t group_id;
-	size_t count;
-	struct buffer bytes;
-	struct pending_item rows[JOB_ROWS];
-};
-
-static void pending_done(void *job)
-{
-	struct pending_job *j = job;
-
-	buffer_release(&j->bytes);
-	free(j);
-}
-
-static int pending_apply(struct writer *writer, void *job, struct trouble *t)
-{
-	const struct pending_job *j = job;
-	sqlite3_stmt *stmt = writer_statement(writer, sql_queries_stream_pending_add, t);
-
-	if (!stmt)
-		return -1;
-	if (FAULT(STREAM_ROWS))
-		return trouble_set(t, "insert pending entries: refused");
-	for (size_t i = 0; i < j->count; i++) {
-		const struct pending_item *row = &j->rows[i];
-
-		db_bind_int(stmt, 1, j->group_id);
-		db_bind_blob(stmt, 2, row->id, ENTRY_SIZE);
-		db_bind_int(stmt, 3, row->consumer_id);
-		bind_kept(stmt, 4, &j->bytes, row->consumer);
-		db_bind_int(stmt, 5, row->idle_ms);
-		db_bind_int(stmt, 6, row->deliveries);
-		db_bind_int(stmt, 7, row->present);
-		db_bind_int(stmt, 8, row->content);
-		if (db_run(stmt, t) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int flush_pending(struct stream_rows *rows, struct trouble *t)
-{
-	struct pending_job *j = rows->pending;
-
-	rows->pending = NULL;
-	if (!j)
-		return 0;
-	return stream_rows_push(
-		rows, &(struct rows_job){ pending_apply, pending_done, j, sizeof(*j) + j->bytes.room }, t);
-}
-
-int stream_rows_pending(struct stream_rows *rows, int64_t group_id, const struct pending_row *row, struct trouble *t)
-{
-	struct pending_job *j = rows->pending;
-	struct pending_item *item;
-
-	if (j && (j->count == JOB_ROWS || j->group_id != group_id) && flush_pending(rows, t) < 0)
-		return -1;
-	if (!rows->pending) {
-		rows->pending = xgrow(NULL, 1, sizeof(*j));
-		rows->pending->group_id = group_id;
-		rows->pending->count = 0;
-		rows->pending->bytes = (struct buffer){ 0 };
-	}
-	j = rows->pending;
-	item = &j->rows[j->count++];
-	memcpy(item->id, row->id, ENTRY_SIZE);
-	item->consumer_id = row->consumer_id;
-	item->consumer = keep(&j->bytes, row->consumer);
-	item->idle_ms = row->idle_ms;
-	item->deliveries = row->deliveries;
-	item->present = row->present;
-	item->content = row->content;
-	return 0;
 }
 
 /* --- DLQ ---------------------------------------------------------------------------------------------------------- */
@@ -151,11 +52,13 @@ static int dlq_apply(struct writer *writer, void *job, struct trouble *t)
 		return -1;
 	for (size_t i = 0; i < j->count; i++) {
 		const struct dlq_item *row = &j->rows[i];
+		struct bytes grp;
 
 		db_bind_int(stmt, 1, j->stream_id);
 		db_bind_blob(stmt, 2, row->id, ENTRY_SIZE);
 		db_bind_blob(stmt, 3, row->has_source ? row->source : NULL, ENTRY_SIZE);
-		bind_kept(stmt, 4, &j->bytes, row->grp);
+		grp = kept_bytes(&j->bytes, row->grp);
+		db_bind_blob(stmt, 4, grp.at, grp.size);
 		db_bind_int(stmt, 5, row->content);
 		if (db_run(stmt, t) < 0)
 			return -1;
@@ -192,14 +95,14 @@ int stream_rows_dlq(struct stream_rows *rows, int64_t stream_id, const struct dl
 	item->has_source = row->source != NULL;
 	if (row->source)
 		memcpy(item->source, row->source, ENTRY_SIZE);
-	item->grp = keep(&j->bytes, row->grp);
+	item->grp = stream_keep(&j->bytes, row->grp);
 	item->content = row->content;
 	return 0;
 }
 
 int stream_rows_flush(struct stream_rows *rows, struct trouble *t)
 {
-	int pending = flush_pending(rows, t), dlq = flush_dlq(rows, t);
+	int pending = stream_pending_flush(rows, t), dlq = flush_dlq(rows, t);
 
 	return pending < 0 || dlq < 0 ? -1 : 0;
 }

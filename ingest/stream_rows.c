@@ -1,4 +1,4 @@
-/* stream_rows: jobs for the writer. Pending and DLQ entries are gathered into jobs of thousands (stream_blocks.c). */
+/* stream_rows: jobs for the writer. Pending and DLQ entries are gathered into jobs of thousands (stream_pending_rows.c, stream_blocks.c). */
 #include "ingest/stream_rows.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int stream_rows_init(struct stream_rows *rows, const struct run *run, sqlite3 *d
 	int found;
 
 	*rows = (struct stream_rows){ .run = run };
-	if (db_prepare(db, sql_queries_stream_next_ids, &stmt, t) < 0)
+	if (stream_pending_rows_init(db, t) < 0 || db_prepare(db, sql_queries_stream_next_ids, &stmt, t) < 0)
 		return -1;
 	found = db_step(stmt, t);
 	if (found > 0) {

@@ -21,6 +21,7 @@ MIB = 1 << 20
 SCALES = {"small": {"records": 2_000_000, "growth": (1_000_000, 10_000_000), "python": 500_000},
           "full": {"records": 100_000_000, "growth": (1_000_000, 10_000_000, 100_000_000), "python": 2_000_000}}
 SAMPLE_KEYS = 1_000_000
+PENDING = (1_000_000, 4_000_000)
 PEAK_LIMIT = 512 * MIB
 
 
@@ -39,6 +40,7 @@ def main():
         names = {records: world.topic(records) for records in topics}
         replays(table, world, names[sizes["records"]], sizes)
         samples(table, SAMPLE_KEYS)
+        pendings(table, PENDING)
         growth(table, world, names, sizes)
     table.show()
     if os.environ.get("BENCH_JSON"):
@@ -148,6 +150,26 @@ def samples(table, keys):
     limits = [contestants.rated(part["limit"]) for part in parts]
     table.ratio("sampling, rate unlimited", "1/(1/SCAN + 1/HMGET + 1/PTTL)", (ours, limits), 0.9,
                 "SCAN %s, HMGET %s, PTTL %s" % tuple(number(statistics.median(p[n] for p in parts)) for n in ("scan", "hmget", "pttl")))
+
+
+def pendings(table, sizes):
+    """Of the first size the rates; of each, how much memory the look takes, with all of them suspects and with none."""
+    for entries in sizes:
+        with contestants.pending_server(entries) as server:
+            if entries == sizes[0]:
+                bare, counted, kept, suspects = rounds(
+                    "pending entries: bare, counted, kept, suspects", lambda: contestants.bare_pending(server, entries),
+                    lambda: contestants.pending(server, entries, keys=1), lambda: contestants.pending(server, entries, keys=entries),
+                    lambda: contestants.pending(server, entries, keys=entries, idle="1ms"))
+                reference = "a bare XPENDING loop"
+                table.ratio("pending entries into the index", reference, (counted, bare), 0.5, "counted; above pending.keys")
+                table.ratio("the same, all kept and looked for", reference, (kept, bare), None, "XRANGE for each")
+                table.ratio("the same, all looked at twice", reference, (suspects, bare), None, "every one a suspect")
+            for keys in (100_000, 1_000_000):
+                run = contestants.pending(server, entries, keys=keys, idle="1ms")
+                table.facts.setdefault("pending peak", []).append({"entries": entries, "pending.keys": keys, "bytes": run.peak})
+                print(f"{entries:,} pending entries, {keys:,} kept at most, all suspects: {run.seconds:.1f} s, {run.peak / MIB:.0f} MiB; "
+                      f"load {load()}", flush=True)
 
 
 def growth(table, world, names, sizes):

@@ -12,6 +12,7 @@ import time
 from types import SimpleNamespace
 
 from kafka_broker import DEFAULT, jars
+from redis_server import RedisServer
 from world import ROOT, built
 
 # As kafka-run-class.sh and kafka-consumer-perf-test.sh start it.
@@ -91,6 +92,38 @@ def sample(keys):
     return _rated(run, keys, keys / told["sampled"])
 
 
+@contextlib.contextmanager
+def pending_server(entries):
+    """A Redis whose stream orders has that many entries, all pending at the consumers of group workers."""
+    server = RedisServer()
+    try:
+        command([built("bench/pending_bench"), "fill", server.sock, "orders", "workers", entries])
+        yield server
+    finally:
+        server.close()
+
+
+def bare_pending(server, entries):
+    """Pages of XPENDING, and nothing done with them."""
+    run = command([built("bench/pending_bench"), "read", server.sock, "orders", "workers"])
+    told = json.loads(run.out)
+    assert told["entries"] == entries, told
+    return _rated(run, entries, told["seconds"])
+
+
+def pending(server, entries, keys, idle="10d"):
+    """fencepost sample of that stream alone into a fresh index: its stage streams, all that it writes included."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
+        config, index = os.path.join(folder, "c.yaml"), os.path.join(folder, "i.db")
+        with open(config, "w", encoding="utf-8") as f:
+            json.dump({"index": index, "pending.keys": keys, "redis": {"url": server.unix_url, "rate": 0},
+                       "streams": {"orders": {"idle": idle}}}, f)
+        run = command([built("fencepost"), "sample", "-q", "-c", config], folder)
+        [(listed, kept)] = rows(index, "SELECT listed, kept FROM stream_group")
+        assert listed == entries and kept <= max(keys * 1.01, 50), (listed, kept)
+        return _rated(run, entries, stages(index)["streams"])
+
+
 def audit(world, name, server, **config):
     """A whole audit into a fresh index; nothing is found, and all is looked at. Leaves the index."""
     path, index = world.config(name, server, **config)
@@ -108,12 +141,16 @@ def fold(world, audited, records):
     return _rated(run, records, stages(audited.index)["fold"])
 
 
-def one(index, query):
+def rows(index, query):
     db = sqlite3.connect(f"file:{index}?mode=ro", uri=True)
     try:
-        return db.execute(query).fetchone()[0]
+        return db.execute(query).fetchall()
     finally:
         db.close()
+
+
+def one(index, query):
+    return rows(index, query)[0][0]
 
 
 def records_in(index):
