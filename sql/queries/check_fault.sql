@@ -137,8 +137,8 @@ SELECT state_id, topic_id, pipeline,
 	END AS missing,
 
 	-- A newer tombstone at home that deletes takes the demand of the records below it: that is the claim of
-	-- undeleted. A fence in an older partition on a record later than the newest at home may have been rebased back
-	-- by a worker that knew the older count.
+	-- undeleted. A fence in an older partition on a record later than the newest at home, or of the same time, may
+	-- have been rebased back by a worker that knew the older count.
 	CASE
 	WHEN fence_id IS NULL THEN 'not-looked-at'
 	WHEN well_formed IS NOT 1 THEN NULL
@@ -148,7 +148,7 @@ SELECT state_id, topic_id, pipeline,
 		WHEN partition = home AND offset >= home_offset THEN 'ok'
 		WHEN partition <> home AND late THEN 'partitions-unknown'
 		WHEN replica_behind THEN 'replica-behind'
-		WHEN fence_legal = 2 AND at_fence = 'own' AND fence_ms > home_ms THEN 'resized'
+		WHEN fence_legal = 2 AND at_fence = 'own' AND fence_ms >= home_ms THEN 'resized'
 		WHEN silent AND home_lost = 1 THEN 'rejects-silent'
 		ELSE coalesce(dlq, 'fault')
 		END
