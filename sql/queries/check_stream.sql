@@ -19,14 +19,14 @@ WHERE run_id = ?1;
 -- The server of each watch, then and now: what makes an older look at it no measure of a newer one.
 CREATE TEMP TABLE watched_server AS
 SELECT run_id, address, max(server_id) AS server_id, role, version, process, replid, replid2, second_repl_offset, read_us,
-	-- Before 7.4 entries-read reached neither replicas nor the append-only file: a server that was one, or was
-	-- started from one, may know it wrongly.
-	coalesce((CAST(substr(version, 1, instr(version, '.') - 1) AS INTEGER) > 7
-			OR version GLOB '7.[4-9]*' OR version GLOB '7.[1-9][0-9]*')
-		OR role = 'master' AND second_repl_offset < 0
-			AND (SELECT value FROM redis_info
-				WHERE redis_info.server_id = redis_server.server_id AND name = 'aof_enabled') = '0', 0)
-		AS counts_reads
+	-- Before 7.4 entries-read reached neither replicas nor the append-only file: a server that was a replica, or began
+	-- with such a file and what had been written into it as a snapshot, may know it wrongly.
+	coalesce(CAST(substr(version, 1, instr(version, '.') - 1) AS INTEGER) > 7
+		OR version GLOB '7.[4-9]*' OR version GLOB '7.[1-9][0-9]*'
+		OR role = 'master' AND second_repl_offset < 0 AND EXISTS (
+			SELECT 1 FROM redis_info AS i
+			WHERE i.server_id = redis_server.server_id AND i.value = '0'
+				AND i.name IN ('aof_enabled', 'rdb_last_load_keys_loaded')), 0) AS counts_reads
 FROM redis_server
 WHERE address IN (SELECT redis FROM watched)
 GROUP BY run_id, address;
