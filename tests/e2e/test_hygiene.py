@@ -348,7 +348,7 @@ def test_keys_with_tags_of_their_own(tools, broker, redis_server):
     assert (topic["apart"], topic["keys"]) == (0, 25), str(said)
     assert key["apart"] == 1 and key["state_key"].endswith(":{}x}"), str(said)
     assert "but for 1 of 25 keys" in said.one["redis-crossslot"]["remedy"]
-    said = pipe.audit(redis={"cluster.plan": True}, key="{{t}}:{key}", epoch="{{t}}:{partition}")
+    said = pipe.audit(redis={"cluster.plan": True}, key="{{t}}:s:{key}", epoch="{{t}}:e:{partition}")
     assert "redis-crossslot" not in said.found, str(said)
 
 

@@ -123,6 +123,7 @@ means()
 	epoch-malformed) echo "the owner counter is no number: the script fails on the whole partition" ;;
 	epoch-regressed) echo "the owner counter fell: a worker that lost the partition could write again" ;;
 	commit-beyond-log) echo "the group has committed what does not exist: the next records will be passed over" ;;
+	redis-replication-weak) echo "worth a note: this server has no replica, which is no harm in a demonstration" ;;
 	*) echo "see: fencepost checks $1" ;;
 	esac
 }
