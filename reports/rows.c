@@ -60,7 +60,7 @@ static json_t *json_value(const char *text, size_t length)
 {
 	json_t *value = json_loadb(text, length, JSON_ALLOW_NUL, NULL);
 
-	if (json_is_object(value))
+	if (json_is_object(value) || json_is_array(value))
 		return value;
 	json_decref(value);
 	value = json_object();

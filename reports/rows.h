@@ -5,7 +5,7 @@
  *     AS name           an integer, a real or a text as it is; NULL is null
  *     AS "started@"     microseconds since 1970, as RFC 3339 in UTC under "started"
  *     AS "whole?"       0 and 1 as false and true
- *     AS "evidence{}"   JSON text, as the value it stands for; {"unreadable": text} where it is no JSON object
+ *     AS "evidence{}"   JSON text, as the object or list it stands for; {"unreadable": text} where it is neither
  *
  * Text that is no UTF-8 comes in its text form (sql/keytext.h). Memory for JSON is never short: out of memory ends the
  * program (sql/mem.h).

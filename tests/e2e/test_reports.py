@@ -235,7 +235,7 @@ def test_no_pipeline_is_incomplete(path, tmp_path):
     index = report_index.Index(path)
     index.run(1)
     assert write(index, 1, tmp_path / "out")[0] == ["incomplete", "incomplete"]
-    assert tool(path, "print", 1).startswith("run 1  INCOMPLETE  nothing was looked at\n  trouble run: the run has no pipeline\n")
+    assert tool(path, "print", 1).startswith("run 1  INCOMPLETE  nothing was looked at\n  trouble run: there was nothing to look at\n")
 
 
 def test_findings_and_trouble(path, tmp_path):
@@ -681,10 +681,25 @@ def assert_documented(section, values, ignore=()):
     assert seen == set(fields)
 
 
+def watched(index, run):
+    """A watch over a stream with one group, and checks of it and of the server."""
+    index.server(run, "10.2.0.8:6379/0")
+    watch = index.add("stream_watch", run_id=run, name="bills", redis="10.2.0.8:6379/0", key="bills*", group_name="*", excluded='["old*"]',
+                      idle_ms=600000, deliveries=3, pending_keys=1000000, looked=1)
+    stream = index.add("stream", run_id=run, watch_id=watch, redis_key=b"bills", role="source", present=1, read_us=report_index.STARTED,
+                       length=2, last_generated=bytes(16), first_entry=bytes(16))
+    index.add("stream_group", run_id=run, stream_id=stream, name=b"g", read_us=report_index.STARTED, consumers=1, pending=2, listed=2, kept=2,
+              acknowledged=0)
+    for scope, check in (("streams/bills", "stream-stuck"), ("redis/10.2.0.8:6379", "redis-evicting")):
+        index.check(run, check, 20, pipeline=scope)
+        index.add("unverifiable", run_id=run, pipeline=scope, name=check, reason="not-sampled", subjects=1)
+
+
 def test_every_field_is_documented(path, tmp_path):
     index = faulty(path)
     index.add("trouble", run_id=1, stage="replay", pipeline="orders", topic="orders", partition=1, text="gone")
     report_index.healthy_run(index, 2)
+    watched(index, 2)
     reports = [write(index, run, tmp_path / str(run))[1] for run in (1, 2)]
     assert_documented("summary.json", [r.summary for r in reports], ignore=("pipelines[].verdicts",))
     assert_documented("manifest.json", [r.manifest for r in reports], ignore=("previous",))
