@@ -1,4 +1,6 @@
-/* stream: the entries of streams: in the config, one after the other, each with a connection and a writer of its own. */
+/*
+ * stream: the entries of streams: in the config, one after the other, each with a connection and a writer of its own.
+ */
 #include "ingest/stream.h"
 
 #include <stdlib.h>

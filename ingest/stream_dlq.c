@@ -124,6 +124,7 @@ static void look(struct dlq *dlq)
 {
 	struct stream_watch *w = dlq->watch;
 	struct trouble what = { 0 };
+	bool told = w->lost;
 	struct stream_state state = { .length = UNKNOWN, .entries_added = UNKNOWN, .groups = UNKNOWN };
 	int64_t server_ms = w->lost ? UNKNOWN : stream_server_ms(w);
 	int found = w->lost ? trouble_set(&what, "the server does not answer") : ask_state(dlq, &state, &what);
@@ -146,7 +147,7 @@ static void look(struct dlq *dlq)
 	};
 
 	dlq->stream_id = stream_rows_stream(&w->rows, &row, NULL);
-	if (found < 0)
+	if (found < 0 && !told)
 		note(dlq, &what);
 	if (found <= 0 || dlq->stream_id < 0)
 		return;

@@ -344,6 +344,7 @@ void stream_look_at(struct stream_watch *watch, const struct stream_name *name)
 	struct stream_visit v = { .watch = watch, .name = name };
 	struct fact_stream row;
 	struct trouble what = { 0 };
+	bool told = watch->lost; /* whoever lost the server said so */
 	int found = -1;
 
 	if (watch->lost)
@@ -366,7 +367,7 @@ void stream_look_at(struct stream_watch *watch, const struct stream_name *name)
 	watch->met_stream |= found > 0;
 	row.trouble = found < 0 || (found == 0 && name->named) ? what.text : NULL;
 	v.stream_id = stream_rows_stream(&watch->rows, &row, NULL);
-	if (row.trouble && !run_stopped(watch->run))
+	if (row.trouble && !told && !run_stopped(watch->run))
 		note_stream(&v, &what);
 	if (found > 0 && v.stream_id >= 0) {
 		look_at_groups(&v);

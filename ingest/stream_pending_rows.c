@@ -33,8 +33,16 @@ struct pending_job {
 
 #define POINTER "fencepost pending rows"
 
-enum { COLUMN_ENTRY, COLUMN_CONSUMER_ID, COLUMN_CONSUMER, COLUMN_IDLE, COLUMN_DELIVERIES, COLUMN_PRESENT, COLUMN_CONTENT,
-       COLUMN_JOB };
+enum {
+	COLUMN_ENTRY,
+	COLUMN_CONSUMER_ID,
+	COLUMN_CONSUMER,
+	COLUMN_IDLE,
+	COLUMN_DELIVERIES,
+	COLUMN_PRESENT,
+	COLUMN_CONTENT,
+	COLUMN_JOB
+};
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
@@ -42,7 +50,8 @@ struct rows_cursor {
 	size_t at;
 };
 
-static int rows_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **table, char **words)
+static int rows_connect(sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **table,
+			char **words)
 {
 	(void)context, (void)argc, (void)argv, (void)words;
 	*table = sqlite3_malloc(sizeof(**table));

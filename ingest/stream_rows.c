@@ -1,4 +1,7 @@
-/* stream_rows: jobs for the writer. Pending and DLQ entries are gathered into jobs of thousands (stream_pending_rows.c, stream_blocks.c). */
+/*
+ * stream_rows: jobs for the writer. Pending and DLQ entries are gathered into jobs of thousands
+ * (stream_pending_rows.c, stream_blocks.c).
+ */
 #include "ingest/stream_rows.h"
 
 #include <stdlib.h>

@@ -52,7 +52,9 @@ struct stream_consumers {
 	size_t count;
 };
 
-/* From replies that are no errors. 0, or -1 where the reply has another shape than Redis gives; then nothing is owned. */
+/*
+ * From replies that are no errors. 0, or -1 where the reply has another shape than Redis gives; then nothing is owned.
+ */
 int stream_state_read(const redisReply *reply, struct stream_state *state, struct trouble *t);
 int stream_groups_read(const redisReply *reply, struct stream_groups *groups, struct trouble *t);
 int stream_consumers_read(const redisReply *reply, struct stream_consumers *consumers, struct trouble *t);

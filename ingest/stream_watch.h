@@ -1,4 +1,7 @@
-/* stream_watch: what the files that look at the streams of one entry of the config share. stream.h is the entry for others. */
+/*
+ * stream_watch: what the files that look at the streams of one entry of the config share. stream.h is the entry for
+ * others.
+ */
 #ifndef INGEST_STREAM_WATCH_H
 #define INGEST_STREAM_WATCH_H
 
