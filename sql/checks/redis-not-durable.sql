@@ -16,7 +16,7 @@ WITH server AS (
 	WHERE earlier = 0
 )
 SELECT scope AS pipeline,
-	iif(role IS NULL OR aof IS NULL OR rdb_status IS NULL OR role = 'master' AND aof = 0
+	iif(role IS NULL OR aof IS NULL OR rdb_status IS NULL OR role = 'master' AND aof = 0 AND rdb_status = 'ok'
 		AND (replicas IS NULL OR rdb_changes IS NULL OR saved_ago_s IS NULL), 'info-incomplete', NULL) AS reason,
 	1 AS n
 FROM server;

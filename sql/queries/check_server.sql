@@ -82,47 +82,54 @@ WHERE n.earlier = 0;
 -- Pipelines and the server that holds their fences; how many of these moved back, or are gone.
 CREATE TEMP TABLE server_pipeline AS
 SELECT 'redis/' || rtrim(rtrim(pipeline.redis, '0123456789'), '/') AS scope, pipeline.pipeline_id,
-	pipeline.name AS pipeline, count(fence_fault.state_id) AS fences,
-	count(iif(fence_fault.fault = 'fence-regressed', 1, NULL)) AS regressed,
-	count(iif(fence_fault.fault = 'fence-missing', 1, NULL)) AS missing
+	pipeline.name AS pipeline, coalesce(sum(fence_way.n), 0) AS fences,
+	coalesce(sum(iif(fence_way.regressed = 'fault', fence_way.n, 0)), 0) AS regressed,
+	coalesce(sum(iif(fence_way.missing = 'fault', fence_way.n, 0)), 0) AS missing
 FROM pipeline
-LEFT JOIN fence_fault ON fence_fault.pipeline = pipeline.name
+LEFT JOIN fence_way ON fence_way.pipeline = pipeline.name
 WHERE pipeline.run_id = ?1 AND pipeline.redis IS NOT NULL
 GROUP BY pipeline.pipeline_id;
 
--- Missing fences whose time to live, when they were last seen, has run out by now; and fences that stand with one.
+-- Topics with missing fences, and what they were when their fences were last looked at.
+CREATE TEMP TABLE server_topic AS
+SELECT p.scope, t.topic_id, (
+	SELECT max(then_topic.topic_id)
+	FROM topic AS then_topic
+	JOIN pipeline AS then_pipeline USING (pipeline_id)
+	WHERE then_topic.incarnation_id = t.incarnation_id AND then_topic.run_id < ?1 AND then_topic.role = 'source'
+		AND then_pipeline.name = p.pipeline AND then_topic.main_threshold IS NOT NULL) AS then_topic_id
+FROM server_pipeline AS p
+JOIN topic AS t ON t.pipeline_id = p.pipeline_id AND t.role = 'source'
+WHERE p.missing > 0;
+
+-- Fences that had a time to live then, and when it ran out.
+CREATE TEMP TABLE server_ttl (topic_id INTEGER, redis_key BLOB, end_us INTEGER, PRIMARY KEY (topic_id, redis_key))
+	WITHOUT ROWID;
+INSERT OR IGNORE INTO server_ttl
+SELECT topic_id, redis_key, sampled_us + 1000 * CASE
+	WHEN ttl_ms >= 0 AND field_ttl_ms >= 0 THEN min(ttl_ms, field_ttl_ms)
+	WHEN ttl_ms >= 0 THEN ttl_ms
+	ELSE field_ttl_ms
+	END
+FROM fence
+WHERE topic_id IN (SELECT then_topic_id FROM server_topic) AND present AND (ttl_ms >= 0 OR field_ttl_ms >= 0);
+
+-- Missing fences whose time to live has run out by now; and fences that stand with one.
 CREATE TEMP TABLE server_timed AS
-WITH gone AS (
-	SELECT p.scope, p.pipeline, t.incarnation_id, f.redis_key, f.sampled_us,
-		(SELECT max(then_topic.topic_id) FROM topic AS then_topic
-			JOIN pipeline AS then_pipeline USING (pipeline_id)
-			WHERE then_topic.incarnation_id = t.incarnation_id AND then_topic.run_id < ?1
-				AND then_topic.role = 'source' AND then_pipeline.name = p.pipeline
-				AND then_topic.main_threshold IS NOT NULL) AS then_topic_id
-	FROM server_pipeline AS p
-	JOIN topic AS t ON t.pipeline_id = p.pipeline_id AND t.role = 'source'
-	JOIN fence_fault ON fence_fault.topic_id = t.topic_id AND fence_fault.fault = 'fence-missing'
-	JOIN fence AS f ON f.fence_id = fence_fault.state_id
-	WHERE p.missing > 0
-), ttl AS (
-	SELECT gone.scope,
-		CASE WHEN f.ttl_ms >= 0 AND f.field_ttl_ms >= 0 THEN min(f.ttl_ms, f.field_ttl_ms)
-			ELSE max(f.ttl_ms, coalesce(f.field_ttl_ms, -1)) END AS ttl_ms,
-		gone.sampled_us - f.sampled_us AS later_us
-	FROM gone
-	CROSS JOIN fence AS f ON f.topic_id = gone.then_topic_id AND f.redis_key = gone.redis_key AND f.present
-)
 SELECT scope, sum(run_out) AS run_out, sum(standing) AS standing
 FROM (
-	SELECT scope, count(*) AS run_out, 0 AS standing FROM ttl WHERE ttl_ms BETWEEN 0 AND later_us / 1000
-	GROUP BY scope
+	SELECT s.scope, count(*) AS run_out, 0 AS standing
+	FROM server_topic AS s
+	CROSS JOIN fence_fault ON fence_fault.topic_id = s.topic_id AND fence_fault.fault = 'fence-missing'
+	CROSS JOIN fence AS f ON f.fence_id = fence_fault.state_id
+	CROSS JOIN server_ttl ON server_ttl.topic_id = s.then_topic_id AND server_ttl.redis_key = f.redis_key
+	WHERE server_ttl.end_us <= f.sampled_us
+	GROUP BY s.scope
 	UNION ALL
-	SELECT p.scope, 0, count(*)
-	FROM server_pipeline AS p
-	JOIN topic AS t ON t.pipeline_id = p.pipeline_id AND t.role = 'source'
-	JOIN fence AS f ON f.topic_id = t.topic_id AND f.present AND (f.ttl_ms >= 0 OR f.field_ttl_ms >= 0)
-	WHERE p.missing > 0
-	GROUP BY p.scope
+	SELECT s.scope, 0, count(*)
+	FROM server_topic AS s
+	JOIN fence AS f ON f.topic_id = s.topic_id AND f.present AND (f.ttl_ms >= 0 OR f.field_ttl_ms >= 0)
+	GROUP BY s.scope
 )
 GROUP BY scope;
 

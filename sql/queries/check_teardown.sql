@@ -11,6 +11,8 @@ DROP TABLE IF EXISTS temp.watched_server;
 DROP TABLE IF EXISTS temp.watched;
 DROP TABLE IF EXISTS temp.server_loss;
 DROP TABLE IF EXISTS temp.server_timed;
+DROP TABLE IF EXISTS temp.server_ttl;
+DROP TABLE IF EXISTS temp.server_topic;
 DROP TABLE IF EXISTS temp.server_pipeline;
 DROP TABLE IF EXISTS temp.server_change;
 DROP TABLE IF EXISTS temp.server_row;

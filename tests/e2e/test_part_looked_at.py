@@ -51,4 +51,4 @@ def test_a_topic_created_anew_between_two_looks(tools, broker, redis_server):
     assert "created anew, or its history rewritten, while it was looked at" in out + err
     report = read_report(tools.folder / "out")
     assert not report.summary["complete"]
-    assert {f["check"] for f in report.findings} <= {"history-rewritten", "fence-ahead"}
+    assert {f["check"] for f in report.of_pipelines} <= {"history-rewritten", "fence-ahead"}
