@@ -177,6 +177,7 @@ static void watch_release(struct stream_watch *watch)
 {
 	stream_names_release(&watch->names);
 	stream_names_release(&watch->groups);
+	redis_seen_release(&watch->seen);
 	for (size_t i = 0; i < watch->trouble_count; i++)
 		free(watch->troubles[i]);
 	free(watch->troubles);
@@ -190,6 +191,7 @@ static int look_at_watch(struct stream_watch *watch, sqlite3 *db, int64_t timeou
 		return -1;
 	watch->rows.writer = writer_start(watch->run, db);
 	look(watch, timeout_ms);
+	stream_rows_flush(&watch->rows, NULL); /* where it fails, the writer has the words */
 	if (writer_stop(watch->rows.writer, t) < 0)
 		return -1;
 	if (record_troubles(watch, db, t) < 0)

@@ -66,7 +66,7 @@ static int dlq_apply(struct writer *writer, void *job, struct trouble *t)
 	return 0;
 }
 
-static int flush_dlq(struct stream_rows *rows, struct trouble *t)
+int stream_dlq_flush(struct stream_rows *rows, struct trouble *t)
 {
 	struct dlq_job *j = rows->dlq;
 
@@ -81,7 +81,7 @@ int stream_rows_dlq(struct stream_rows *rows, int64_t stream_id, const struct dl
 	struct dlq_job *j = rows->dlq;
 	struct dlq_item *item;
 
-	if (j && (j->count == JOB_ROWS || j->stream_id != stream_id) && flush_dlq(rows, t) < 0)
+	if (j && (j->count == JOB_ROWS || j->stream_id != stream_id) && stream_dlq_flush(rows, t) < 0)
 		return -1;
 	if (!rows->dlq) {
 		rows->dlq = xgrow(NULL, 1, sizeof(*j));
@@ -98,13 +98,6 @@ int stream_rows_dlq(struct stream_rows *rows, int64_t stream_id, const struct dl
 	item->grp = stream_keep(&j->bytes, row->grp);
 	item->content = row->content;
 	return 0;
-}
-
-int stream_rows_flush(struct stream_rows *rows, struct trouble *t)
-{
-	int pending = stream_pending_flush(rows, t), dlq = flush_dlq(rows, t);
-
-	return pending < 0 || dlq < 0 ? -1 : 0;
 }
 
 /* --- the histogram ------------------------------------------------------------------------------------------------ */
@@ -158,6 +151,6 @@ int stream_rows_histogram(struct stream_rows *rows, int64_t group_id, struct str
 	histogram->cells = NULL;
 	return stream_rows_push(rows,
 				&(struct rows_job){ histogram_apply, histogram_done, j,
-						      sizeof(*j) + HISTOGRAM_IDLES * sizeof(*j->histogram.cells) },
+						    sizeof(*j) + HISTOGRAM_IDLES * sizeof(*j->histogram.cells) },
 				t);
 }

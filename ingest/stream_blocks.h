@@ -30,8 +30,9 @@ static inline struct bytes kept_bytes(const struct buffer *bytes, struct kept ke
 /* Lets the connection know the virtual table pending_rows. 0 or -1. */
 int stream_pending_rows_init(sqlite3 *db, struct trouble *t);
 
-/* Hands over the pending entries that wait. 0 or -1. */
+/* Hand over the pending and DLQ entries that wait. 0 or -1. */
 int stream_pending_flush(struct stream_rows *rows, struct trouble *t);
+int stream_dlq_flush(struct stream_rows *rows, struct trouble *t);
 
 /* Hands a job over. 0 or -1. */
 int stream_rows_push(struct stream_rows *rows, const struct rows_job *job, struct trouble *t);

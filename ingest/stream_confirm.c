@@ -50,8 +50,8 @@ static int take(struct confirm *c, const redisReply *reply, struct trouble *t)
 	if (reply->type == REDIS_REPLY_ERROR)
 		return reply_trouble(reply, &origin, t);
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > 1 ||
-	    (reply->elements && (!pending_entry_read(reply->element[0], &entry) ||
-				 memcmp(entry.id, suspect->id, ENTRY_SIZE) != 0)))
+	    (reply->elements &&
+	     (!pending_entry_read(reply->element[0], &entry) || memcmp(entry.id, suspect->id, ENTRY_SIZE) != 0)))
 		return trouble_set(t, "XPENDING: a reply of another shape than Redis gives");
 	c->answered++;
 	if (!reply->elements) {

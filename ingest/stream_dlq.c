@@ -18,9 +18,10 @@ struct dlq {
 	int64_t stream_id, listed;
 	char cursor[ENTRY_ROOM + 1];
 	uint8_t last[ENTRY_SIZE]; /* the id in it */
-	int64_t count; /* entries to ask for at once: they may be large */
+	int64_t count;            /* entries to ask for at once: they may be large */
 	bool done;
 	struct buffer words;
+	struct name_index *groups; /* of the watch, by name */
 };
 
 static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *t)
@@ -29,8 +30,7 @@ static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *
 	struct dlq_row row = { 0 };
 	uint8_t source[ENTRY_SIZE];
 
-	if (!stream_entry_read(reply, row.id, &fields) ||
-	    (dlq->listed && memcmp(row.id, dlq->last, ENTRY_SIZE) >= 0))
+	if (!stream_entry_read(reply, row.id, &fields) || (dlq->listed && memcmp(row.id, dlq->last, ENTRY_SIZE) >= 0))
 		return trouble_set(t, "XREVRANGE: a reply of another shape than Redis gives");
 	for (size_t i = 1; i < fields->elements; i += 2) {
 		struct bytes value = reply_bytes(fields->element[i]);
@@ -39,7 +39,7 @@ static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *
 			continue;
 		if (!row.source && entry_read(value.at, value.size, source))
 			row.source = source;
-		if (!row.grp.at && stream_names_have(&dlq->watch->groups, value))
+		if (!row.grp.at && name_index_find(dlq->groups, value) != UNKNOWN)
 			row.grp = value;
 	}
 	row.content = stream_content(fields, &dlq->words);
@@ -105,8 +105,8 @@ static int ask_state(struct dlq *dlq, struct stream_state *state, struct trouble
 	enum redis_fault fault = REDIS_FAULT_NONE;
 	redisReply *reply = NULL;
 
-	if (watch_ask(dlq->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), dlq->key }, &reply, &fault, t) ==
-	    0)
+	if (watch_ask(dlq->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), dlq->key }, &reply, &fault,
+		      t) == 0)
 		return stream_state_read(reply, state, t) < 0 ? -1 : 1;
 	if (fault == REDIS_FAULT_OTHER && !strncmp(reply->str, "ERR no such key", 15))
 		return 0;
@@ -167,6 +167,10 @@ void stream_dlq_look(struct stream_watch *watch)
 	if (!watch->config->dlq)
 		return;
 	dlq.key = (struct bytes){ watch->config->dlq, strlen(watch->config->dlq) };
+	dlq.groups = name_index_new(watch->groups.count);
+	for (size_t i = 0; i < watch->groups.count; i++)
+		name_index_add(dlq.groups, watch->groups.items[i].key, 0);
 	look(&dlq);
+	name_index_free(dlq.groups);
 	buffer_release(&dlq.words);
 }

@@ -1,6 +1,7 @@
 /* stream_group: one stream and its groups, in the order that stream.h gives. */
 #include <stdlib.h>
 
+#include "ingest/stream_blocks.h"
 #include "ingest/stream_match.h"
 #include "ingest/stream_watch.h"
 #include "sql/faultpoint.h"
@@ -21,7 +22,7 @@ struct stream_visit {
 		int64_t group_id;
 		struct fact_stream_group end;
 		char *trouble; /* NULL: none */
-	} *ends; /* of the groups that were looked at */
+	} * ends;              /* of the groups that were looked at */
 	size_t end_count;
 };
 
@@ -109,7 +110,7 @@ static int add_consumers(struct stream_visit *v, struct group_look *look, struct
 {
 	for (size_t i = 0; i < consumers->count; i++) {
 		const struct stream_consumer_state *c = &consumers->items[i];
-		bool twice = consumer_index_find(look->consumers, c->name) != UNKNOWN;
+		bool twice = name_index_find(look->consumers, c->name) != UNKNOWN;
 		const struct fact_stream_consumer row = {
 			.group_id = look->group_id,
 			.name = c->name,
@@ -122,7 +123,7 @@ static int add_consumers(struct stream_visit *v, struct group_look *look, struct
 
 		if (id < 0)
 			return -1;
-		consumer_index_add(look->consumers, c->name, id);
+		name_index_add(look->consumers, c->name, id);
 	}
 	return 0;
 }
@@ -133,21 +134,20 @@ static int look_at_pending(struct stream_visit *v, struct group_look *look, stru
 	redisReply *reply;
 	int result;
 
-	if (watch_ask(v->watch, 4,
-		      (struct bytes[]){ BYTES("XINFO"), BYTES("CONSUMERS"), v->name->key, look->name }, &reply, NULL,
-		      t) < 0 ||
+	if (watch_ask(v->watch, 4, (struct bytes[]){ BYTES("XINFO"), BYTES("CONSUMERS"), v->name->key, look->name },
+		      &reply, NULL, t) < 0 ||
 	    stream_consumers_read(reply, &consumers, t) < 0)
 		return -1;
-	look->consumers = consumer_index_new(consumers.count);
+	look->consumers = name_index_new(consumers.count);
 	result = add_consumers(v, look, &consumers, t);
 	if (result == 0)
 		result = stream_pending_read(v->watch, look, t);
 	if (result == 0)
 		result = stream_confirm(v->watch, look, t);
-	if (stream_rows_flush(&v->watch->rows, result < 0 ? NULL : t) < 0 ||
+	if (stream_pending_flush(&v->watch->rows, result < 0 ? NULL : t) < 0 ||
 	    stream_rows_histogram(&v->watch->rows, look->group_id, &look->histogram, result < 0 ? NULL : t) < 0)
 		result = -1;
-	consumer_index_free(look->consumers);
+	name_index_free(look->consumers);
 	stream_consumers_release(&consumers);
 	return result;
 }
@@ -186,7 +186,8 @@ static void look_at_group(struct stream_visit *v, const struct stream_group_stat
 		return;
 	v->end_count++;
 	*end = (struct group_end){ .before = group, .group_id = look.group_id, .end = row };
-	if (!stream_names_have(&v->watch->groups, group->name))
+	if (redis_seen_add(&v->watch->seen, key_hash(group->name.at, group->name.size), group->name.at,
+			   group->name.size))
 		stream_names_add(&v->watch->groups, group->name, false);
 	if (look_at_pending(v, &look, &what) < 0) {
 		end->trouble = xstrdup(what.text);
@@ -259,8 +260,8 @@ static int ask_groups(struct stream_visit *v, struct stream_groups *groups, stru
 
 	if (FAULT(STREAM_INFO))
 		return trouble_set(t, "XINFO: refused");
-	if (watch_ask(v->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("GROUPS"), v->name->key }, &reply, NULL,
-		      t) < 0)
+	if (watch_ask(v->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("GROUPS"), v->name->key }, &reply, NULL, t) <
+	    0)
 		return -1;
 	return stream_groups_read(reply, groups, t);
 }

@@ -21,7 +21,7 @@ static bool in_set(struct cursor *p, uint8_t byte)
 {
 	bool not = p->at < p->end && *p->at == '^', found = false;
 
-	p->at += not;
+	p->at += not ;
 	while (p->at < p->end && *p->at != ']') {
 		bool escaped = *p->at == '\\' && p->end - p->at >= 2;
 		uint8_t low = set_byte(p), high = low;
@@ -33,7 +33,7 @@ static bool in_set(struct cursor *p, uint8_t byte)
 		found |= low <= high ? low <= byte && byte <= high : high <= byte && byte <= low;
 	}
 	p->at += p->at < p->end;
-	return found != not;
+	return found != not ;
 }
 
 /* The pattern's next item, which is no star, against one byte; p moves behind it. */

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ingest/redis_seen.h"
 #include "ingest/stream_match.h"
 #include "ingest/stream_watch.h"
 #include "sql/db.h"
@@ -18,14 +17,6 @@ void stream_names_add(struct stream_names *names, struct bytes key, bool named)
 		.key = { xmemdup(key.at, key.size), key.size },
 		.named = named,
 	};
-}
-
-bool stream_names_have(const struct stream_names *names, struct bytes key)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (names->items[i].key.size == key.size && !memcmp(names->items[i].key.at, key.at, key.size))
-			return true;
-	return false;
 }
 
 void stream_names_release(struct stream_names *names)
@@ -137,7 +128,8 @@ static int scan_names(struct name_scan *scan, struct trouble *t)
 
 static int in_order(const void *left, const void *right)
 {
-	const struct bytes *a = &((const struct stream_name *)left)->key, *b = &((const struct stream_name *)right)->key;
+	const struct bytes *a = &((const struct stream_name *)left)->key,
+			   *b = &((const struct stream_name *)right)->key;
 	int order = memcmp(a->at, b->at, a->size < b->size ? a->size : b->size);
 
 	return order ? order : a->size < b->size ? -1 : a->size > b->size;

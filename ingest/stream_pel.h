@@ -44,11 +44,11 @@ struct pel {
 	struct pel_page pages[2];
 	char cursor[ENTRY_ROOM + 1];
 	uint8_t last[ENTRY_SIZE]; /* the id in the cursor */
-	int64_t total; /* as the summary has it, for the progress */
-	int64_t ask;   /* entries to ask for with one XPENDING */
-	int64_t number; /* of the last page that came */
-	bool done;     /* it was the last one there is */
-	bool asked;    /* an XPENDING is in flight */
+	int64_t total;            /* as the summary has it, for the progress */
+	int64_t ask;              /* entries to ask for with one XPENDING */
+	int64_t number;           /* of the last page that came */
+	bool done;                /* it was the last one there is */
+	bool asked;               /* an XPENDING is in flight */
 	int process;
 	struct pel_queue flying, again; /* commands without a reply; runs that were cut short */
 	size_t flying_entries;          /* of the XRANGEs in flight */

@@ -50,9 +50,9 @@ static void send_page(struct pel *pel)
 
 bool pending_entry_read(const redisReply *reply, struct pending_entry *entry)
 {
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4 || !stream_reply_id(reply->element[0], entry->id) ||
-	    !reply_is_text(reply->element[1]) || reply->element[2]->type != REDIS_REPLY_INTEGER ||
-	    reply->element[3]->type != REDIS_REPLY_INTEGER)
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4 ||
+	    !stream_reply_id(reply->element[0], entry->id) || !reply_is_text(reply->element[1]) ||
+	    reply->element[2]->type != REDIS_REPLY_INTEGER || reply->element[3]->type != REDIS_REPLY_INTEGER)
 		return false;
 	entry->text = reply_bytes(reply->element[0]);
 	entry->consumer = reply_bytes(reply->element[1]);
@@ -211,8 +211,7 @@ static int ask_total(struct stream_watch *watch, struct group_look *look, int64_
 
 	if (watch_ask(watch, 3, (struct bytes[]){ BYTES("XPENDING"), look->key, look->name }, &reply, NULL, t) < 0)
 		return -1;
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4 ||
-	    reply->element[0]->type != REDIS_REPLY_INTEGER)
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 4 || reply->element[0]->type != REDIS_REPLY_INTEGER)
 		return pel_odd("XPENDING", t);
 	*total = reply->element[0]->integer;
 	return 0;

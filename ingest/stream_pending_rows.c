@@ -205,11 +205,13 @@ int stream_pending_flush(struct stream_rows *rows, struct trouble *t)
 {
 	struct pending_job *j = rows->pending;
 
+	size_t bytes;
+
 	rows->pending = NULL;
 	if (!j)
 		return 0;
-	return stream_rows_push(
-		rows, &(struct rows_job){ pending_apply, pending_done, j, sizeof(*j) + j->bytes.room }, t);
+	bytes = j->count * sizeof(*j->rows) + j->bytes.size; /* the rest was never touched */
+	return stream_rows_push(rows, &(struct rows_job){ pending_apply, pending_done, j, bytes }, t);
 }
 
 int stream_rows_pending(struct stream_rows *rows, int64_t group_id, const struct pending_row *row, struct trouble *t)

@@ -130,7 +130,7 @@ static void suspect_add(struct group_look *look, const struct suspect *suspect)
 int pending_keep(struct stream_watch *watch, struct group_look *look, const struct pending_entry *entry,
 		 const struct suspect *about, struct trouble *t)
 {
-	int64_t consumer_id = consumer_index_find(look->consumers, entry->consumer);
+	int64_t consumer_id = name_index_find(look->consumers, entry->consumer);
 	struct pending_row row = {
 		.consumer_id = consumer_id,
 		.consumer = { consumer_id == UNKNOWN && entry->consumer.size ? entry->consumer.at : NULL,

@@ -30,71 +30,121 @@ int stream_rows_init(struct stream_rows *rows, const struct run *run, sqlite3 *d
 	return found > 0 ? 0 : -1;
 }
 
-int stream_rows_push(struct stream_rows *rows, const struct rows_job *job, struct trouble *t)
+/* --- batches ------------------------------------------------------------------------------------------------------ */
+
+enum { BATCH_JOBS = 256, BATCH_BYTES = 512 << 10 };
+
+/* Jobs that go to the writer as one: it commits after a number of jobs, and a stream with its groups makes many. */
+struct rows_batch {
+	size_t count, bytes;
+	struct rows_job jobs[BATCH_JOBS];
+};
+
+static void batch_done(void *job)
 {
-	if (writer_push(rows->writer, job->apply, job->done, job->job, job->bytes) == 0)
+	struct rows_batch *b = job;
+
+	for (size_t i = 0; i < b->count; i++)
+		b->jobs[i].done(b->jobs[i].job);
+	free(b);
+}
+
+static int batch_apply(struct writer *writer, void *job, struct trouble *t)
+{
+	const struct rows_batch *b = job;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->jobs[i].apply(writer, b->jobs[i].job, t) < 0)
+			return -1;
+	return 0;
+}
+
+static int batch_flush(struct stream_rows *rows, struct trouble *t)
+{
+	struct rows_batch *b = rows->batch;
+
+	rows->batch = NULL;
+	if (!b || writer_push(rows->writer, batch_apply, batch_done, b, sizeof(*b) + b->bytes) == 0)
 		return 0;
 	rows->failed = true;
 	return trouble_set(t, "the index cannot be written");
+}
+
+int stream_rows_push(struct stream_rows *rows, const struct rows_job *job, struct trouble *t)
+{
+	struct rows_batch *b = rows->batch;
+
+	if (!b)
+		b = rows->batch = xalloc(sizeof(*b));
+	b->jobs[b->count++] = *job;
+	b->bytes += job->bytes;
+	return b->count == BATCH_JOBS || b->bytes >= BATCH_BYTES ? batch_flush(rows, t) : 0;
+}
+
+int stream_rows_flush(struct stream_rows *rows, struct trouble *t)
+{
+	int pending = stream_pending_flush(rows, t), dlq = stream_dlq_flush(rows, t), batch = batch_flush(rows, t);
+
+	return pending < 0 || dlq < 0 || batch < 0 ? -1 : 0;
 }
 
 /* --- rows of the typed tables ------------------------------------------------------------------------------------- */
 
 #define KEEP_INT(name)
 #define KEEP_TEXT(name) j->row.name = j->row.name ? xstrdup(j->row.name) : NULL;
-#define KEEP_BLOB(name)                                                                         \
-	if (j->row.name.at) {                                                                   \
-		j->row.name.at = xmemdup(j->row.name.at, j->row.name.size);                     \
-		bytes += j->row.name.size;                                                      \
+#define KEEP_BLOB(name)                                                     \
+	if (j->row.name.at) {                                               \
+		j->row.name.at = xmemdup(j->row.name.at, j->row.name.size); \
+		bytes += j->row.name.size;                                  \
 	}
 #define FREE_INT(name)
 #define FREE_TEXT(name) free((char *)j->row.name);
 #define FREE_BLOB(name) free((void *)j->row.name.at);
 
 /* For each table a job that owns a copy of the row, and knows the id that the row must get. */
-#define ROW_JOB(table, COLUMNS)                                                                                        \
-	struct table##_job {                                                                                           \
-		int64_t id;                                                                                            \
-		struct fact_##table row;                                                                               \
-	};                                                                                                             \
-                                                                                                                       \
-	static void table##_done(void *job)                                                                            \
-	{                                                                                                              \
-		struct table##_job *j = job;                                                                           \
-                                                                                                                       \
-		COLUMNS(FREE_INT, FREE_TEXT, FREE_BLOB)                                                                \
-		free(j);                                                                                               \
-	}                                                                                                              \
-                                                                                                                       \
-	static int table##_apply(struct writer *writer, void *job, struct trouble *t)                                  \
-	{                                                                                                              \
-		const struct table##_job *j = job;                                                                     \
-		sqlite3_stmt *stmt = writer_statement(writer, fact_##table##_sql, t);                                  \
-                                                                                                                       \
-		if (!stmt)                                                                                             \
-			return -1;                                                                                     \
-		fact_##table##_bind(stmt, &j->row);                                                                    \
-		if (db_run(stmt, t) < 0)                                                                               \
-			return -1;                                                                                     \
-		if (sqlite3_last_insert_rowid(sqlite3_db_handle(stmt)) != j->id)                                       \
-			return trouble_set(t, "another process writes to the index");                                  \
-		return 0;                                                                                              \
-	}                                                                                                              \
-                                                                                                                       \
-	static int64_t table##_push(struct stream_rows *rows, const struct fact_##table *row, int64_t *next,           \
-				    struct trouble *t)                                                                 \
-	{                                                                                                              \
-		size_t bytes = sizeof(struct table##_job);                                                             \
-		struct table##_job *j = xalloc(bytes);                                                                 \
-		int64_t id = (*next)++;                                                                                \
-                                                                                                                       \
-		j->id = id;                                                                                            \
-		j->row = *row;                                                                                         \
-		j->row.run_id = rows->run->id;                                                                         \
-		COLUMNS(KEEP_INT, KEEP_TEXT, KEEP_BLOB)                                                                \
-		return stream_rows_push(rows, &(struct rows_job){ table##_apply, table##_done, j, bytes }, t) < 0    \
-			       ? -1                                                                                    \
-			       : id;                                                                                   \
+#define ROW_JOB(table, COLUMNS)                                                                                   \
+	struct table##_job {                                                                                      \
+		int64_t id;                                                                                       \
+		struct fact_##table row;                                                                          \
+	};                                                                                                        \
+                                                                                                                  \
+	static void table##_done(void *job)                                                                       \
+	{                                                                                                         \
+		struct table##_job *j = job;                                                                      \
+                                                                                                                  \
+		COLUMNS(FREE_INT, FREE_TEXT, FREE_BLOB)                                                           \
+		free(j);                                                                                          \
+	}                                                                                                         \
+                                                                                                                  \
+	static int table##_apply(struct writer *writer, void *job, struct trouble *t)                             \
+	{                                                                                                         \
+		const struct table##_job *j = job;                                                                \
+		sqlite3_stmt *stmt = writer_statement(writer, fact_##table##_sql, t);                             \
+                                                                                                                  \
+		if (!stmt)                                                                                        \
+			return -1;                                                                                \
+		fact_##table##_bind(stmt, &j->row);                                                               \
+		if (db_run(stmt, t) < 0)                                                                          \
+			return -1;                                                                                \
+		if (sqlite3_last_insert_rowid(sqlite3_db_handle(stmt)) != j->id)                                  \
+			return trouble_set(t, "another process writes to the index");                             \
+		return 0;                                                                                         \
+	}                                                                                                         \
+                                                                                                                  \
+	static int64_t table##_push(struct stream_rows *rows, const struct fact_##table *row, int64_t *next,      \
+				    struct trouble *t)                                                            \
+	{                                                                                                         \
+		size_t bytes = sizeof(struct table##_job);                                                        \
+		struct table##_job *j = xalloc(bytes);                                                            \
+		int64_t id = (*next)++;                                                                           \
+                                                                                                                  \
+		j->id = id;                                                                                       \
+		j->row = *row;                                                                                    \
+		j->row.run_id = rows->run->id;                                                                    \
+		COLUMNS(KEEP_INT, KEEP_TEXT, KEEP_BLOB)                                                           \
+		return stream_rows_push(rows, &(struct rows_job){ table##_apply, table##_done, j, bytes }, t) < 0 \
+			       ? -1                                                                               \
+			       : id;                                                                              \
 	}
 
 ROW_JOB(stream, FACT_STREAM)

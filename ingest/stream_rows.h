@@ -18,6 +18,7 @@
 
 struct pending_job;
 struct dlq_job;
+struct rows_batch;
 
 struct stream_rows {
 	const struct run *run;
@@ -25,6 +26,7 @@ struct stream_rows {
 	int64_t next_stream, next_group, next_consumer;
 	struct pending_job *pending;
 	struct dlq_job *dlq;
+	struct rows_batch *batch;
 	bool failed; /* the writer takes nothing any more */
 };
 
@@ -68,7 +70,7 @@ int stream_rows_dlq(struct stream_rows *rows, int64_t stream_id, const struct dl
 int stream_rows_histogram(struct stream_rows *rows, int64_t group_id, struct stream_histogram *histogram,
 			  struct trouble *t);
 
-/* Hands over pending and DLQ rows that wait. 0 or -1. */
+/* Hands over all that waits; before the writer is stopped. 0 or -1. */
 int stream_rows_flush(struct stream_rows *rows, struct trouble *t);
 
 /*

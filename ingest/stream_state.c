@@ -175,8 +175,7 @@ void stream_consumers_release(struct stream_consumers *consumers)
 const struct stream_group_state *stream_groups_find(const struct stream_groups *groups, struct bytes name)
 {
 	for (size_t i = 0; i < groups->count; i++)
-		if (groups->items[i].name.size == name.size &&
-		    !memcmp(groups->items[i].name.at, name.at, name.size))
+		if (groups->items[i].name.size == name.size && !memcmp(groups->items[i].name.at, name.at, name.size))
 			return &groups->items[i];
 	return NULL;
 }

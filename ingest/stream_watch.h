@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ingest/config.h"
+#include "ingest/redis_seen.h"
 #include "ingest/sampler.h"
 #include "ingest/stream_rows.h"
 #include "ingest/stream_state.h"
@@ -35,13 +36,14 @@ struct stream_watch {
 	struct sampler *sampler; /* NULL: the server cannot be reached */
 	struct stream_rows rows;
 	struct stream_names names;
-	struct stream_names groups; /* names of the groups met, for the DLQ */
+	struct stream_names groups; /* names of the groups met, for the DLQ; each once */
+	struct redis_seen seen;     /* them */
 	char **troubles;
 	size_t trouble_count;
-	bool lost;      /* the server no longer answers: nothing more is asked */
-	bool no_time;   /* TIME is not allowed */
-	bool met_stream; /* there is one at least */
-	bool met_group;  /* the group that the config names is there, on one stream at least */
+	bool lost;         /* the server no longer answers: nothing more is asked */
+	bool no_time;      /* TIME is not allowed */
+	bool met_stream;   /* there is one at least */
+	bool met_group;    /* the group that the config names is there, on one stream at least */
 	struct buffer out; /* commands */
 };
 
@@ -73,7 +75,6 @@ int watch_lose(struct stream_watch *watch);
 int stream_names_find(struct stream_watch *watch, struct trouble *t);
 int stream_names_earlier(struct stream_watch *watch, sqlite3 *db, struct trouble *t);
 void stream_names_add(struct stream_names *names, struct bytes key, bool named);
-bool stream_names_have(const struct stream_names *names, struct bytes key);
 void stream_names_release(struct stream_names *names);
 
 /* --- one stream: stream_group.c ----------------------------------------------------------------------------------- */
@@ -92,24 +93,24 @@ struct suspect {
 	int64_t content;
 };
 
-struct consumer_index;
+struct name_index;
 
 /* One group on its way. */
 struct group_look {
 	struct bytes key, name;
 	int64_t group_id;
-	struct consumer_index *consumers; /* names to ids of rows */
+	struct name_index *consumers; /* names to ids of rows */
 	int64_t threshold, listed, kept, acknowledged;
 	struct stream_histogram histogram;
 	struct suspect *suspects;
 	size_t suspect_count, suspect_room;
 };
 
-/* The id of a consumer's row; UNKNOWN: none has the name. */
-int64_t consumer_index_find(const struct consumer_index *index, struct bytes name);
-struct consumer_index *consumer_index_new(size_t count);
-void consumer_index_add(struct consumer_index *index, struct bytes name, int64_t id); /* name is borrowed */
-void consumer_index_free(struct consumer_index *index);
+/* Names with a number each, such as a group's consumers with the ids of their rows. find: UNKNOWN where there is none. */
+int64_t name_index_find(const struct name_index *index, struct bytes name);
+struct name_index *name_index_new(size_t count);
+void name_index_add(struct name_index *index, struct bytes name, int64_t id); /* name is borrowed */
+void name_index_free(struct name_index *index);
 
 /* An entry of XPENDING's extended form; consumer is borrowed from the reply. */
 struct pending_entry {

@@ -112,11 +112,12 @@ static void groups_of_each_age(void **state)
 {
 	struct stream_groups g;
 
-	assert_int_equal(stream_groups_read(reply_of(*state, "*2 *8 name a consumers :1 pending :2 last-delivered-id 3-0 "
-							     "*12 lag :-2 entries-read :4 name b consumers :0 pending :0 "
-							     "last-delivered-id 0-0"),
-					    &g, NULL),
-			 0);
+	assert_int_equal(
+		stream_groups_read(reply_of(*state, "*2 *8 name a consumers :1 pending :2 last-delivered-id 3-0 "
+						    "*12 lag :-2 entries-read :4 name b consumers :0 pending :0 "
+						    "last-delivered-id 0-0"),
+				   &g, NULL),
+		0);
 	assert_int_equal(g.count, 2);
 	assert_int_equal(g.items[0].lag, UNKNOWN);
 	assert_int_equal(g.items[0].entries_read, UNKNOWN);
@@ -127,10 +128,11 @@ static void groups_of_each_age(void **state)
 	assert_ptr_equal(stream_groups_find(&g, (struct bytes){ "b", 1 }), &g.items[1]);
 	assert_null(stream_groups_find(&g, (struct bytes){ "bb", 2 }));
 	stream_groups_release(&g);
-	assert_int_equal(stream_groups_read(reply_of(*state, "*1 *12 name a consumers :1 pending :2 last-delivered-id 3-0 "
-							     "entries-read _ lag _"),
-					    &g, NULL),
-			 0);
+	assert_int_equal(
+		stream_groups_read(reply_of(*state, "*1 *12 name a consumers :1 pending :2 last-delivered-id 3-0 "
+						    "entries-read _ lag _"),
+				   &g, NULL),
+		0);
 	assert_int_equal(g.items[0].lag, UNKNOWN);
 	assert_int_equal(g.items[0].entries_read, UNKNOWN);
 	stream_groups_release(&g);
@@ -154,9 +156,19 @@ static void consumers_of_each_age(void **state)
 static void of_no_age(void **state)
 {
 	static const char *const odd[] = {
-		":1", "_", "text", "*1 length", "*2 length :1", "*4 length x last-generated-id 1-1",
-		"*4 length :1 last-generated-id 1", "*2 :1 :2", "*1 *0", "*1 *2 name _", "*1 *1 name",
-		"*1 *6 name a pending x last-delivered-id 1-1", "*1 *6 name a pending :1 last-delivered-id odd",
+		":1",
+		"_",
+		"text",
+		"*1 length",
+		"*2 length :1",
+		"*4 length x last-generated-id 1-1",
+		"*4 length :1 last-generated-id 1",
+		"*2 :1 :2",
+		"*1 *0",
+		"*1 *2 name _",
+		"*1 *1 name",
+		"*1 *6 name a pending x last-delivered-id 1-1",
+		"*1 *6 name a pending :1 last-delivered-id odd",
 		"*2 *6 name a pending :1 last-delivered-id 1-1 :3",
 	};
 	struct stream_state s;
