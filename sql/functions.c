@@ -274,6 +274,15 @@ static void sql_key_hex(sqlite3_context *context, int argc, sqlite3_value **argv
 		result_written(context, &key, KEYHEX_ROOM(key.len), keyhex_write);
 }
 
+static void sql_key_shell(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct key key;
+
+	(void)argc;
+	if (read_key(context, argv[0], &key) > 0)
+		result_written(context, &key, KEYSHELL_ROOM(key.len), keyshell_write);
+}
+
 static void sql_key_utf8(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct key key;
@@ -368,7 +377,7 @@ int functions_register(sqlite3 *db)
 		{ "key_text", 1, sql_key_text },         { "key_hex", 1, sql_key_hex },
 		{ "key_utf8", 1, sql_key_utf8 },         { "key_parse", 1, sql_key_parse },
 		{ "entry_text", 1, sql_entry_text },     { "entry_ms", 1, sql_entry_ms },
-		{ "entry_id", 1, sql_entry_id },         { "the_key", 1, sql_the_key },
+		{ "key_shell", 1, sql_key_shell },       { "entry_id", 1, sql_entry_id },         { "the_key", 1, sql_the_key },
 		{ "of_key", 1, sql_of_key },
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;

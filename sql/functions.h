@@ -14,6 +14,7 @@
  *     the_key(key), of_key(key)     how a sentence begins with it, or speaks of something of it: "The key user-1", "of key
  *                                   user-1"; "The empty key", "of the empty key"
  *     key_hex(key)                  its lower-case hex
+ *     key_shell(key)                one word for a shell (sql/keytext.h)
  *     key_utf8(key)                 itself as TEXT where it is UTF-8, else NULL
  *     key_parse(text)               the BLOB that a safe text stands for
  *

@@ -90,6 +90,79 @@ size_t keytext_write(const void *key, size_t len, char *out)
 	return (size_t)(out - start);
 }
 
+/* Whether a screen may be given the character at bytes, and neither text form has an escape for it. */
+static bool is_plain(const uint8_t *bytes, size_t len, size_t *width)
+{
+	uint32_t point;
+
+	*width = utf8_decode(bytes, len, &point);
+	return *width && point >= 0x20 && point != 0x7f && point != '\\' && (point < 0x80 || point_is_safe(point));
+}
+
+/* In $'...', which knows bytes and no code points. */
+static char *write_escaped(const uint8_t *bytes, size_t len, char *out)
+{
+	for (size_t at = 0, width; at < len; at += width) {
+		if (bytes[at] == '\'') {
+			memcpy(out, "\\'", 2);
+			out += 2;
+			width = 1;
+		} else if (is_plain(bytes + at, len - at, &width)) {
+			memcpy(out, bytes + at, width);
+			out += width;
+		} else {
+			out = write_byte(bytes[at], out);
+			width = 1;
+		}
+	}
+	return out;
+}
+
+static char *write_quoted(const uint8_t *bytes, size_t len, char *out)
+{
+	for (size_t at = 0; at < len; at++) {
+		if (bytes[at] == '\'') {
+			memcpy(out, "'\\'", 3);
+			out += 3;
+		}
+		*out++ = (char)bytes[at];
+	}
+	return out;
+}
+
+/* What no shell gives a meaning to. */
+static bool is_word(const uint8_t *bytes, size_t len)
+{
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/@%+=,-";
+
+	for (size_t at = 0; at < len; at++)
+		if (!bytes[at] || !strchr(safe, bytes[at]))
+			return false;
+	return len > 0;
+}
+
+size_t keyshell_write(const void *key, size_t len, char *out)
+{
+	const uint8_t *bytes = key;
+	char *start = out;
+	bool plain = true;
+
+	if (is_word(bytes, len)) {
+		memcpy(out, bytes, len);
+		out[len] = '\0';
+		return len;
+	}
+	for (size_t at = 0, width; at < len && plain; at += width)
+		plain = is_plain(bytes + at, len - at, &width);
+	if (!plain)
+		*out++ = '$';
+	*out++ = '\'';
+	out = plain ? write_quoted(bytes, len, out) : write_escaped(bytes, len, out);
+	*out++ = '\'';
+	*out = '\0';
+	return (size_t)(out - start);
+}
+
 /* The value of a hex digit, or -1. */
 static int hex_value(char c)
 {

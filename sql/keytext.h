@@ -25,6 +25,7 @@
 /* Room for the text form or the hex of a key of len bytes, the final NUL included. */
 #define KEYTEXT_ROOM(len) (4 * (size_t)(len) + 1)
 #define KEYHEX_ROOM(len)  (2 * (size_t)(len) + 1)
+#define KEYSHELL_ROOM(len) (4 * (size_t)(len) + 4)
 
 /* Writes the text form and a NUL to out, which has KEYTEXT_ROOM(len) bytes. Returns its length without the NUL. */
 size_t keytext_write(const void *key, size_t len, char *out);
@@ -40,6 +41,16 @@ size_t keyhex_write(const void *key, size_t len, char *out);
 
 /* Reads hex of either case back; out has room for len / 2 bytes. 0, or -1 with *out_len the position of the fault. */
 int keyhex_read(const char *text, size_t len, void *out, size_t *out_len);
+
+/*
+ * Writes the key as one word for a POSIX shell, or where it has bytes that a screen must not be given, for bash (a byte
+ * 0 no command line can hold), and a NUL to out, which has KEYSHELL_ROOM(len) bytes. Returns its length without the NUL.
+ *
+ *     user-1      user-1
+ *     it's        'it'\''s'
+ *     a<ff>'      $'a\xff\''
+ */
+size_t keyshell_write(const void *key, size_t len, char *out);
 
 /* Whether the key is UTF-8, so that JSON can hold it as a string. */
 bool key_is_utf8(const void *key, size_t len);

@@ -20,8 +20,10 @@ GROUP BY 1, 2;
 WITH grown AS (
 	-- A dead-letter stream that was not there, or was made anew, is new from its first entry.
 	SELECT s.*,
-		iif(old.present AND old.last_generated <= s.last_generated, old.last_generated, zeroblob(16)) AS since,
-		iif(old.present AND old.entries_added <= s.entries_added, s.entries_added - old.entries_added, NULL) AS added
+		iif(old.present AND old.last_generated <= s.last_generated, old.last_generated, zeroblob(16))
+			AS since,
+		iif(old.present AND old.entries_added <= s.entries_added, s.entries_added - old.entries_added, NULL)
+			AS added
 	FROM watched_stream AS s
 	JOIN stream AS old ON old.stream_id = s.before_id
 	WHERE s.role = 'dlq' AND s.present AND s.trouble IS NULL
@@ -35,9 +37,9 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 	entry_text(since) AS identity, redis_key AS stream, grp, NULL AS consumer, NULL AS entry,
 	printf('%d entr%s came to %s%s since run %d.', n, iif(n = 1, 'y', 'ies'), text,
 		coalesce(' from group ' || key_text(grp), ''), before_run) AS detail,
-	json_object('entries', n, 'with_source', with_source, 'first', entry_text(first_new), 'last', entry_text(last_new),
-		'run', before_run, 'since', entry_text(since), 'length', length, 'listed', listed, 'added_in_all', added)
-		AS evidence,
+	json_object('entries', n, 'with_source', with_source, 'first', entry_text(first_new),
+		'last', entry_text(last_new), 'run', before_run, 'since', entry_text(since), 'length', length,
+		'listed', listed, 'added_in_all', added) AS evidence,
 	printf('Read them: redis-cli XRANGE %s %s %s', word, entry_text(first_new), entry_text(last_new)) AS remedy
 FROM came
 ORDER BY pipeline, stream, grp;

@@ -4,9 +4,9 @@
 -- severity: warning
 -- claim: The newest id of a stream is no more than a minute ahead of the server's clock.
 -- unverifiable: clock-unknown, the server's clock could not be read; not-looked-at.
--- remedy: The server's clock stepped back, or a producer gave an id of its own. New ids stick to the newest until the clock
---   has passed it: ages and trimming by MINID are wrong until then. Set the clock right, and let it slew rather than
---   step.
+-- remedy: The server's clock stepped back, or a producer gave an id of its own. New ids stick to the newest until the
+--   clock has passed it: ages and trimming by MINID are wrong until then. Set the clock right, and let it slew rather
+--   than step.
 WITH judged AS (
 	SELECT pipeline,
 		CASE
@@ -31,8 +31,8 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		ahead_ms / 1000) AS detail,
 	json_object('last_generated', entry_text(last_generated), 'server',
 		strftime('%Y-%m-%dT%H:%M:%fZ', server_ms / 1000.0, 'unixepoch'), 'ahead_ms', ahead_ms) AS evidence,
-	printf('Compare redis-cli TIME with redis-cli XINFO STREAM %s, and set the clock of the server right. Until it has '
-		|| 'passed the newest id, new ids get the milliseconds of that one: do not trim by MINID, nor judge ages by ids.',
-		word) AS remedy
+	printf('Compare redis-cli TIME ; with redis-cli XINFO STREAM %s ; and set the clock of the server right. Until '
+		|| 'it has passed the newest id, new ids get the milliseconds of that one: do not trim by MINID, nor '
+		|| 'judge ages by ids.', word) AS remedy
 FROM ahead
 ORDER BY pipeline, stream;

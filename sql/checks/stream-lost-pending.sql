@@ -25,16 +25,17 @@ GROUP BY 1, 2;
 
 SELECT b.pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key, NULL AS identity,
 	b.redis_key AS stream, b.grp, c.name AS consumer, entry_text(p.entry) AS entry,
-	printf('Entry %s of %s was pending in group %s at consumer %s in run %d; the consumer %s, and nothing shows that the '
-		|| 'entry was acknowledged.', entry_text(p.entry), b.text, key_text(b.grp), key_text(c.name), b.before_run,
-		iif(now.consumer_id IS NULL, 'is deleted', 'was deleted and made anew')) AS detail,
-	json_object('run', b.before_run, 'read', strftime('%Y-%m-%dT%H:%M:%fZ', b.before_us / 1000 / 1000.0, 'unixepoch'),
+	printf('Entry %s of %s was pending in group %s at consumer %s in run %d; the consumer %s, and nothing shows '
+		|| 'that the entry was acknowledged.', entry_text(p.entry), b.text, key_text(b.grp), key_text(c.name),
+		b.before_run, iif(now.consumer_id IS NULL, 'is deleted', 'was deleted and made anew')) AS detail,
+	json_object('run', b.before_run,
+		'read', strftime('%Y-%m-%dT%H:%M:%fZ', b.before_us / 1000 / 1000.0, 'unixepoch'),
 		'idle_ms', p.idle_ms, 'deliveries', p.deliveries, 'last_delivered', entry_text(b.delivered),
 		'last_delivered_then', entry_text(b.old_delivered), 'pending_then', b.old_pending, 'pending', b.pending,
 		'consumer_made_anew', json(iif(now.consumer_id IS NULL, 'false', 'true'))) AS evidence,
-	printf('See what it is: redis-cli XRANGE %s %s %s. If its work was not done, make it pending again: redis-cli XCLAIM '
-		|| '%s %s CONSUMER 0 %s FORCE', b.word, entry_text(p.entry), entry_text(p.entry), b.word, b.grp_word,
-		entry_text(p.entry)) AS remedy
+	printf('See what it is: redis-cli XRANGE %s %s %s ; if its work was not done, make it pending again: redis-cli '
+		|| 'XCLAIM %s %s CONSUMER 0 %s FORCE', b.word, entry_text(p.entry), entry_text(p.entry), b.word,
+		b.grp_word, entry_text(p.entry)) AS remedy
 FROM pending_before AS lost
 JOIN group_before AS b ON b.old_group = lost.old_group
 JOIN pending AS p ON p.group_id = lost.old_group AND p.entry = lost.entry

@@ -4,10 +4,10 @@
 -- severity: warning
 -- claim: No more than `lag.max` entries wait to be given to the group, and the oldest of them is no older than
 --   `backlog.age.max`. Where the server's count of the lag exceeds the length of the stream, the length counts.
--- unverifiable: lag-unknown, the server does not know the lag; age-unknown, the group stands amid the stream, its newest
---   entry is young enough, and the one the group would be given next is not known; clock-unknown, the server's clock
---   could not be read; ids-no-times, the ids of the entries are no times; not-looked-at. Applies where one of the two is
---   given.
+-- unverifiable: lag-unknown, the server does not know the lag, or before version 7.4 may count it wrongly; age-unknown,
+--   the group stands amid the stream, its newest entry is young enough, and the one the group would be given next is
+--   not known; clock-unknown, the server's clock could not be read; ids-no-times, the ids of the entries are no times;
+--   not-looked-at. Applies where one of the two is given.
 -- remedy: If no consumer is active, start one, or delete the group with XGROUP DESTROY if nobody needs it; else add
 --   consumers.
 SELECT watched.pipeline, iif(never_delivered IN ('ok', 'fault'), NULL, never_delivered) AS reason,
@@ -35,8 +35,8 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		'abandoned', json(iif(asked IS NULL, 'null', iif(asked, 'false', 'true'))), 'consumers', consumers,
 		'last_delivered', entry_text(position), 'first_entry', entry_text(first_entry),
 		'last_entry', entry_text(last_entry), 'length', length) AS evidence,
-	iif(asked = 0, printf('Start consumers. If nobody needs the group any more: redis-cli XGROUP DESTROY %s %s', word,
-			grp_word),
-		printf('Add consumers, or find out what holds up those of redis-cli XINFO CONSUMERS %s %s', word, grp_word)) AS remedy
+	printf(iif(asked = 0, 'Start consumers. If nobody needs the group any more: redis-cli XGROUP DESTROY %s %s',
+		'Add consumers, or find out what holds up those of redis-cli XINFO CONSUMERS %s %s'), word, grp_word)
+		AS remedy
 FROM late
 ORDER BY pipeline, stream, grp;

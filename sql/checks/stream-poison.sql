@@ -2,8 +2,8 @@
 -- subject: stream
 -- title: entries that were delivered too often
 -- severity: error
--- claim: A pending entry was delivered fewer than `deliveries` times; or just as often, and its last delivery is younger
---   than `idle`: that attempt may still be running.
+-- claim: A pending entry was delivered fewer than `deliveries` times; or just as often, and its last delivery is
+--   younger than `idle`: that attempt may still be running.
 -- unverifiable: not-sampled, the group has more pending entries than pending.keys, and the entry is not among those
 --   kept; not-looked-at, the pages of pending entries came to no end.
 -- remedy: Look at the entry, copy it to the dead-letter stream with XADD, and acknowledge it with XACK, in this order.
@@ -20,20 +20,19 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		WHEN copied IS NULL THEN 'and is not in the dead-letter stream'
 		ELSE 'copied to the dead-letter stream but not acknowledged'
 		END) AS detail,
-	json_object('deliveries', deliveries, 'deliveries_max', deliveries_max, 'delivered', delivered_at, 'idle_ms', idle_ms,
-		'idle_max_ms', idle_max_ms, 'added', added_at, 'age_ms', age_ms, 'consumer_alive',
-		json(iif(alive IS NULL, 'null', iif(alive, 'true', 'false'))),
+	json_object('deliveries', deliveries, 'deliveries_max', deliveries_max, 'delivered', delivered_at,
+		'idle_ms', idle_ms, 'idle_max_ms', idle_max_ms, 'added', added_at, 'age_ms', age_ms,
+		'consumer_alive', json(iif(alive IS NULL, 'null', iif(alive, 'true', 'false'))),
 		'consumer_idle_ms', consumer_idle_ms, 'consumer_inactive_ms', consumer_inactive_ms,
 		'dlq', dlq, 'in_dlq', json(iif(dlq IS NULL, 'null', iif(copied IS NULL, 'false', 'true'))),
 		'dlq_entry', entry_text(copy), 'linked_by', copied) AS evidence,
-	CASE
-	WHEN copied IS NOT NULL THEN printf('Compare redis-cli XRANGE %s %s %s with redis-cli XRANGE %s %s %s, then '
-		|| 'acknowledge it: redis-cli XACK %s %s %s', word, id, id, dlq_word, entry_text(copy), entry_text(copy), word,
-		grp_word, id)
-	ELSE printf('Look at it: redis-cli XRANGE %s %s %s. Copy it: redis-cli XADD %s ''*'' source %s group %s FIELD VALUE '
-		|| '(each field that it has). Then acknowledge it: redis-cli XACK %s %s %s', word, id, id,
-		coalesce(dlq_word, 'DLQ'), id, grp_word, word, grp_word, id)
-	END AS remedy
+	printf('Look at it: redis-cli XRANGE %s %s %s ; ', word, id, id)
+		|| iif(copied IS NULL,
+			printf('copy it, with each field that it has: redis-cli XADD %s ''*'' source %s group %s FIELD '
+				|| 'VALUE ; then ', coalesce(dlq_word, 'DLQ'), id, grp_word),
+			printf('compare it with the copy: redis-cli XRANGE %s %s %s ; then ', dlq_word,
+				entry_text(copy), entry_text(copy)))
+		|| printf('acknowledge it: redis-cli XACK %s %s %s', word, grp_word, id) AS remedy
 FROM pending_case
 WHERE fault = 'stream-poison'
 ORDER BY pipeline, stream, grp, pending_case.entry;

@@ -20,16 +20,19 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 			iif(consumer_idle_ms < 10000, consumer_idle_ms || ' ms', (consumer_idle_ms / 1000) || ' s'))
 		ELSE ''
 		END) AS detail,
-	json_object('idle_ms', idle_ms, 'idle_max_ms', idle_max_ms, 'delivered', delivered_at, 'deliveries', deliveries,
-		'added', added_at, 'age_ms', age_ms, 'consumer_alive',
-		json(iif(alive IS NULL, 'null', iif(alive, 'true', 'false'))),
-		'consumer_idle_ms', consumer_idle_ms, 'consumer_inactive_ms', consumer_inactive_ms, 'consumer_pending',
-		consumer_pending, 'dlq', dlq, 'dlq_entry', entry_text(copy), 'linked_by', copied) AS evidence,
-	iif(copied IS NOT NULL, printf('The dead-letter stream has a copy: redis-cli XRANGE %s %s %s. If it is the same, '
-			|| 'acknowledge it: redis-cli XACK %s %s %s', dlq_word, entry_text(copy), entry_text(copy), word, grp_word, id),
-		printf('Let a consumer that is alive take it over: redis-cli XAUTOCLAIM %s %s CONSUMER %d %s COUNT 1; with 0 for '
-			|| 'the id and a larger COUNT, all that are late. When its work is done: redis-cli XACK %s %s %s', word,
-			grp_word, idle_max_ms, id, word, grp_word, id)) AS remedy
+	json_object('idle_ms', idle_ms, 'idle_max_ms', idle_max_ms, 'delivered', delivered_at,
+		'deliveries', deliveries, 'added', added_at, 'age_ms', age_ms,
+		'consumer_alive', json(iif(alive IS NULL, 'null', iif(alive, 'true', 'false'))),
+		'consumer_idle_ms', consumer_idle_ms, 'consumer_inactive_ms', consumer_inactive_ms,
+		'consumer_pending', consumer_pending, 'dlq', dlq, 'dlq_entry', entry_text(copy), 'linked_by', copied)
+		AS evidence,
+	iif(copied IS NULL,
+		printf('Let a consumer that is alive take it over: redis-cli XAUTOCLAIM %s %s CONSUMER %d %s COUNT 1 ; '
+			|| 'with 0 for the id and a larger COUNT, all that are late. When its work is done: ', word,
+			grp_word, idle_max_ms, id),
+		printf('The dead-letter stream has a copy: redis-cli XRANGE %s %s %s ; if it is the same, ', dlq_word,
+			entry_text(copy), entry_text(copy)))
+		|| printf('redis-cli XACK %s %s %s', word, grp_word, id) AS remedy
 FROM pending_case
 WHERE fault = 'stream-stuck'
 ORDER BY pipeline, stream, grp, pending_case.entry;

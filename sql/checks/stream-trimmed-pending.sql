@@ -21,16 +21,17 @@ WITH lost AS (
 	WHERE fault = 'stream-trimmed-pending')
 SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key, NULL AS identity,
 	stream, grp, consumer, id AS entry,
-	printf('Entry %s of %s is pending in group %s%s, and is no longer in the stream: it was %s.', id, text, grp_text,
-		iif(consumer IS NULL, '', ' at consumer ' || consumer_text), cause)
-		|| CASE WHEN copied IS NOT NULL THEN ' The dead-letter stream has a copy.' ELSE '' END AS detail,
+	printf('Entry %s of %s is pending in group %s%s, and is no longer in the stream: it was %s.%s', id, text,
+		grp_text, iif(consumer IS NULL, '', ' at consumer ' || consumer_text), cause,
+		iif(copied IS NULL, '', ' The dead-letter stream has a copy.')) AS detail,
 	json_object('cause', cause, 'max_deleted', entry_text(max_deleted), 'first_entry', entry_text(first_entry),
 		'added', added_at, 'delivered', delivered_at, 'idle_ms', idle_ms, 'deliveries', deliveries,
 		'dlq', dlq, 'dlq_entry', entry_text(copy), 'linked_by', copied) AS evidence,
-	iif(copied IS NOT NULL, printf('The dead-letter stream has it: redis-cli XRANGE %s %s %s. Acknowledge it: ', dlq_word,
-			entry_text(copy), entry_text(copy)),
-		'Its content is lost unless the producer or the group''s results have it. When that is settled: ')
-		|| printf('redis-cli XACK %s %s %s. Trim by MINID below the oldest pending entry, or from 8.2 on with ACKED.',
-			word, grp_word, id) AS remedy
+	iif(copied IS NULL,
+		'Its content is lost unless the producer or the group''s results have it. When that is settled: ',
+		printf('Look at the copy: redis-cli XRANGE %s %s %s ; then ', dlq_word, entry_text(copy),
+			entry_text(copy)))
+		|| printf('redis-cli XACK %s %s %s ; trim by MINID below the oldest pending entry, or from 8.2 on with '
+			|| 'ACKED', word, grp_word, id) AS remedy
 FROM lost
 ORDER BY pipeline, stream, grp, lost.entry;

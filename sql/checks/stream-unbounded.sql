@@ -4,8 +4,8 @@
 -- severity: warning
 -- claim: A stream longer than `length.max` is trimmed: entries were removed from it.
 -- unverifiable: deleted-or-trimmed, entries were removed, and some of them by their ids; not-looked-at. Applies where
---   length.max is given. Before version 7.0, a stream is taken for trimmed when its oldest entry is not that of the look
---   before.
+--   length.max is given. Before version 7.0, a stream is taken for trimmed when its oldest entry is not that of the
+--   look before.
 -- remedy: Let the producers trim with XADD and MAXLEN or MINID, behind the slowest group.
 WITH judged AS (
 	SELECT s.pipeline,
@@ -29,8 +29,9 @@ SELECT s.pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key
 		iif(s.entries_added IS NULL, 'no trimming was seen', 'none was ever removed')) AS detail,
 	json_object('length', s.length, 'length_max', s.length_max, 'entries_added', s.entries_added,
 		'first_entry', entry_text(s.first_entry), 'max_deleted', entry_text(s.max_deleted)) AS evidence,
-	printf('Let the producers trim: XADD %s MAXLEN ''~'' %d ''*'' FIELD VALUE, with a length that the slowest group never '
-		|| 'falls behind; redis-cli XINFO GROUPS %s tells where each stands.', s.word, s.length_max, s.word) AS remedy
+	printf('See where each group stands: redis-cli XINFO GROUPS %s ; let the producers trim, to a length that the '
+		|| 'slowest never falls behind: XADD %s MAXLEN ''~'' %d ''*'' FIELD VALUE', s.word, s.word,
+		s.length_max) AS remedy
 FROM watched_stream AS s
 LEFT JOIN stream AS old ON old.stream_id = s.before_id AND old.present
 WHERE s.role = 'source' AND s.length > s.length_max

@@ -8,19 +8,18 @@
 -- The stream was read before its groups, and a group before its pending entries: an entry that was gone from the stream
 -- and lies above the group's last-delivered-id can never be delivered.
 
--- The watches, with their word as a scope, and the names of their dead-letter streams as a shell takes them.
+-- The watches, with their word as a scope. word: a name as a shell takes it.
 CREATE TEMP TABLE watched AS
 SELECT watch_id, 'streams/' || name AS pipeline, name, redis, group_name, excluded, idle_ms, deliveries, dlq,
-	"'" || replace(key_text(dlq), "'", "'\''") || "'" AS dlq_word, lag_max, backlog_age_max_ms,
-	consumer_idle_max_ms, length_max
+	key_shell(dlq) AS dlq_word, lag_max, backlog_age_max_ms, consumer_idle_max_ms, length_max
 FROM stream_watch
 WHERE run_id = ?1;
 
 -- The server of each watch, then and now: what makes an older look at it no measure of a newer one.
 CREATE TEMP TABLE watched_server AS
-SELECT run_id, address, max(server_id) AS server_id, role, version, process, replid, replid2, second_repl_offset, read_us,
-	-- Before 7.4 entries-read reached neither replicas nor the append-only file: a server that was a replica, or began
-	-- with such a file and what had been written into it as a snapshot, may know it wrongly.
+SELECT run_id, address, max(server_id) AS server_id, role, version, process, replid, replid2, second_repl_offset,
+	-- Before 7.4 entries-read reached neither replicas nor the append-only file: a server that was a replica, or
+	-- began with such a file and what had been written into it as a snapshot, may know it wrongly.
 	coalesce(CAST(substr(version, 1, instr(version, '.') - 1) AS INTEGER) > 7
 		OR version GLOB '7.[4-9]*' OR version GLOB '7.[1-9][0-9]*'
 		OR role = 'master' AND second_repl_offset < 0 AND EXISTS (
@@ -47,9 +46,7 @@ WITH earlier AS (
 SELECT watched.pipeline, watched.idle_ms, watched.deliveries, watched.dlq, watched.dlq_word, watched.lag_max,
 	watched.backlog_age_max_ms, watched.consumer_idle_max_ms, watched.length_max,
 	stream.*,
-	iif(key_text(redis_key) <> '' AND NOT key_text(redis_key) GLOB '*[^A-Za-z0-9_.:/@%+=,-]*', key_text(redis_key),
-		iif(instr(key_text(redis_key), '\'), '$', '') || "'"
-		|| replace(key_text(redis_key), "'", iif(instr(key_text(redis_key), '\'), "\'", "'\''")) || "'") AS word,
+	key_shell(redis_key) AS word,
 	key_text(redis_key) AS text,
 	coalesce(server.counts_reads, 0) AS counts_reads, server.server_id IS NOT NULL AS server_known,
 	before_id, before_run,
@@ -74,17 +71,14 @@ LEFT JOIN watched_server AS old_server ON old_server.run_id = before_run AND old
 -- Groups that were looked at in this run, each with its stream.
 CREATE TEMP TABLE watched_group AS
 SELECT s.*, g.group_id, g.name AS grp, g.trouble AS group_trouble, g.read_us AS group_us, g.consumers, g.pending,
-	g.last_delivered, g.entries_read, g.lag, g.last_delivered_after, g.lag_after, g.threshold, g.listed AS pages, g.kept,
-	g.acknowledged,
-	iif(key_text(g.name) <> '' AND NOT key_text(g.name) GLOB '*[^A-Za-z0-9_.:/@%+=,-]*', key_text(g.name),
-		iif(instr(key_text(g.name), '\'), '$', '') || "'"
-		|| replace(key_text(g.name), "'", iif(instr(key_text(g.name), '\'), "\'", "'\''")) || "'") AS grp_word,
-	key_text(g.name) AS grp_text
+	g.last_delivered, g.entries_read, g.lag, g.last_delivered_after, g.lag_after, g.threshold, g.listed AS pages,
+	g.kept, g.acknowledged,
+	key_shell(g.name) AS grp_word, key_text(g.name) AS grp_text
 FROM watched_stream AS s
 CROSS JOIN stream_group AS g ON g.stream_id = s.stream_id
 WHERE s.role = 'source';
 
--- --- pending entries --------------------------------------------------------------------------------------------
+-- --- pending entries -------------------------------------------------------------------------------------------
 
 -- A pending entry that is trimmed is neither poison nor stuck, one that is poison is not stuck.
 CREATE TEMP VIEW pending_claim AS
@@ -119,7 +113,7 @@ WITH way AS (
 ), subject AS (
 	SELECT 'stream-trimmed-pending' AS name, pipeline, iif(unseen, 'not-looked-at', NULL) AS reason, n FROM way
 	UNION ALL SELECT 'stream-poison', pipeline, NULL, n FROM way WHERE fault <> 'stream-trimmed-pending'
-	UNION ALL SELECT 'stream-stuck', pipeline, NULL, n FROM way WHERE fault NOT IN ('stream-trimmed-pending', 'stream-poison')
+	UNION ALL SELECT 'stream-stuck', pipeline, NULL, n FROM way WHERE fault IN ('', 'stream-stuck')
 	UNION ALL SELECT value, pipeline, reason, n
 	FROM rest
 	JOIN json_each('["stream-trimmed-pending","stream-poison","stream-stuck"]')
@@ -144,7 +138,7 @@ SELECT fault.fault, g.pipeline, g.stream_id, g.redis_key AS stream, g.text, g.wo
 	iif(entry_ms(p.entry) >= 1000000000000, g.server_ms - entry_ms(p.entry), NULL) AS age_ms,
 	iif(entry_ms(p.entry) BETWEEN 1000000000000 AND 253402300799999,
 		strftime('%Y-%m-%dT%H:%M:%fZ', entry_ms(p.entry) / 1000.0, 'unixepoch'), NULL) AS added_at,
-	dead.entry AS copy, CASE WHEN dead.entry IS NULL THEN NULL WHEN dead.source IS NULL THEN 'content' ELSE 'id' END AS copied
+	dead.entry AS copy, iif(dead.entry IS NULL, NULL, iif(dead.source IS NULL, 'content', 'id')) AS copied
 FROM pending_fault AS fault
 CROSS JOIN watched_group AS g USING (group_id)
 CROSS JOIN pending AS p ON p.group_id = fault.group_id AND p.entry = fault.entry
@@ -158,20 +152,20 @@ LEFT JOIN stream_dlq_entry AS dead ON dead.stream_id = dlq.stream_id AND dead.en
 	 	AND (d.grp IS NULL OR d.grp = g.grp)
 	 LIMIT 1));
 
--- --- groups of this run --------------------------------------------------------------------------------------------
+-- --- groups of this run ----------------------------------------------------------------------------------------
 
--- position: the first id that a group may still be given lies above it; as it was when the group was first read, and when
--- it was last read.
+-- position: what waits for the group lies above it, as it was when the group was last read.
 CREATE TEMP TABLE group_claim AS
 WITH seen AS (
-	SELECT g.*, coalesce(g.last_delivered_after, g.last_delivered) AS position, coalesce(g.lag_after, g.lag) AS told_lag,
-		g.entries_added - g.length AS removed,
-		-- Entries that an earlier look saw, that nobody gave to the group since, and that the stream has no more. None
-		-- of what was removed since then had been given to the group.
+	SELECT g.*, coalesce(g.last_delivered_after, g.last_delivered) AS position,
+		coalesce(g.lag_after, g.lag) AS told_lag, g.entries_added - g.length AS removed,
+		-- Entries that an earlier look saw, that nobody gave to the group since, and that the stream has no
+		-- more. None of what was removed since then had been given to the group.
 		CASE
 		WHEN old.entries_added <= g.entries_added AND old.last_generated <= g.last_generated
 			AND old.first_entry > g.last_delivered AND old_group.last_delivered <= g.last_delivered
-			AND coalesce(old.first_entry < g.first_entry, g.length = 0) AND g.max_deleted <= g.last_delivered
+			AND coalesce(old.first_entry < g.first_entry, g.length = 0)
+			AND g.max_deleted <= g.last_delivered
 		THEN (g.entries_added - g.length) - (old.entries_added - old.length)
 		END AS seen_lost
 	FROM watched_group AS g
@@ -211,8 +205,10 @@ WITH seen AS (
 		WHEN younger IS NULL THEN 'ok'
 		WHEN server_ms IS NULL THEN 'clock-unknown'
 		WHEN entry_ms(last_entry) < 1000000000000 THEN 'ids-no-times'
-		WHEN entry_ms(younger) >= 1000000000000 AND server_ms - entry_ms(younger) > backlog_age_max_ms THEN 'fault'
-		WHEN entry_ms(older) >= 1000000000000 AND server_ms - entry_ms(older) <= backlog_age_max_ms THEN 'ok'
+		WHEN entry_ms(younger) >= 1000000000000 AND server_ms - entry_ms(younger) > backlog_age_max_ms
+			THEN 'fault'
+		WHEN entry_ms(older) >= 1000000000000 AND server_ms - entry_ms(older) <= backlog_age_max_ms
+			THEN 'ok'
 		ELSE 'age-unknown'
 		END AS by_age
 	FROM backlog)
@@ -244,19 +240,16 @@ SELECT *,
 	END AS asked
 FROM judged;
 
--- --- compared with the look before ------------------------------------------------------------------------------------
+-- --- compared with the look before -----------------------------------------------------------------------------
 
 -- Groups of the look before, and streams that had none then (old_group NULL). kind: what fell.
 CREATE TEMP TABLE group_before AS
 WITH pair AS (
-	SELECT s.pipeline, s.stream_id, s.redis_key, s.text, s.word, s.present, s.trouble, s.last_generated, s.entries_added,
-		s.same_groups, s.doubt, s.before_run, s.dlq_word, old.read_us AS before_us,
+	SELECT s.pipeline, s.stream_id, s.redis_key, s.text, s.word, s.present, s.trouble, s.last_generated,
+		s.entries_added, s.same_groups, s.doubt, s.before_run, s.dlq_word, old.read_us AS before_us,
 		old.last_generated AS old_generated, old.entries_added AS old_added,
 		old_group.group_id AS old_group, old_group.name AS grp,
-		iif(key_text(old_group.name) <> '' AND NOT key_text(old_group.name) GLOB '*[^A-Za-z0-9_.:/@%+=,-]*',
-			key_text(old_group.name), iif(instr(key_text(old_group.name), '\'), '$', '') || "'"
-			|| replace(key_text(old_group.name), "'", iif(instr(key_text(old_group.name), '\'), "\'", "'\''"))
-			|| "'") AS grp_word,
+		key_shell(old_group.name) AS grp_word,
 		coalesce(old_group.last_delivered_after, old_group.last_delivered) AS old_delivered,
 		coalesce(old_group.entries_read_after, old_group.entries_read) AS old_read,
 		coalesce(old_group.pending_after, old_group.pending) AS old_pending,

@@ -82,7 +82,7 @@ def test_group_vanished(looks):
     finding = behind(two(looks, before=dict(pending=[dict(entry=at(-20))]), now=False), "group-vanished")
     assert finding.group == "billing"
     assert finding.detail == f"Group billing of orders is gone; in run 1 it stood at {at(-1)} with 1 pending."
-    assert f"redis-cli XGROUP CREATE orders billing {at(-1)}." in finding.remedy
+    assert f"redis-cli XGROUP CREATE orders billing {at(-1)} ;" in finding.remedy
 
 
 @pytest.mark.parametrize("watch", [dict(group_name="mail*"), dict(excluded='["billing"]')])
@@ -224,7 +224,7 @@ def test_dead_consumer(looks):
     assert finding.detail == "Consumer gone of group billing of orders holds 2 pending entries and has not asked for more for 60 s."
     assert finding.evidence == {"pending": 2, "idle_ms": 60_001, "inactive_ms": 90_000, "consumer_idle_max_ms": 60_000,
                                 "last_asked": "2026-11-30T02:28:59.999Z"}
-    assert "redis-cli XAUTOCLAIM orders billing CONSUMER 600000 0." in finding.remedy
+    assert "redis-cli XAUTOCLAIM orders billing CONSUMER 600000 0 ;" in finding.remedy
     assert finding.remedy.endswith("redis-cli XGROUP DELCONSUMER orders billing gone")
     assert result.checks["stream-dead-consumer"].examined == 2
 

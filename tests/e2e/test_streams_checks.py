@@ -72,7 +72,7 @@ def test_stuck(looks):
         "added": "2026-11-30T02:29:59.980Z", "age_ms": 20, "consumer_alive": False, "consumer_idle_ms": 700_000,
         "consumer_inactive_ms": 800_000, "consumer_pending": 2, "dlq": None, "dlq_entry": None, "linked_by": None}
     assert finding.remedy == (
-        f"Let a consumer that is alive take it over: redis-cli XAUTOCLAIM orders billing CONSUMER 600000 {at(-20)} COUNT 1;"
+        f"Let a consumer that is alive take it over: redis-cli XAUTOCLAIM orders billing CONSUMER 600000 {at(-20)} COUNT 1 ;"
         " with 0 for the id and a larger COUNT, all that are late. When its work is done: redis-cli XACK orders billing "
         + at(-20))
     assert result.checks["stream-stuck"].examined == 2
@@ -116,8 +116,9 @@ def test_poison_that_nobody_moved(looks):
                               " the last 1000 ms ago, and is not in the dead-letter stream.")
     assert finding.evidence["in_dlq"] is False and finding.evidence["dlq"] == "orders:dlq"
     assert finding.remedy == (
-        f"Look at it: redis-cli XRANGE orders {at(-20)} {at(-20)}. Copy it: redis-cli XADD 'orders:dlq' '*' source {at(-20)}"
-        " group billing FIELD VALUE (each field that it has). Then acknowledge it: redis-cli XACK orders billing " + at(-20))
+        f"Look at it: redis-cli XRANGE orders {at(-20)} {at(-20)} ; copy it, with each field that it has: redis-cli XADD"
+        f" orders:dlq '*' source {at(-20)} group billing FIELD VALUE ; then acknowledge it: redis-cli XACK orders billing"
+        f" {at(-20)}")
     assert result.checks["stream-stuck"].examined == 0      # no subject of the later claim
 
 
@@ -138,7 +139,7 @@ def test_poison_in_the_dead_letter_stream(looks, entry, linked_by):
     if linked_by:
         assert "copied to the dead-letter stream but not acknowledged" in finding.detail
         assert finding.remedy.endswith(f"redis-cli XACK orders billing {at(-20)}")
-        assert f"redis-cli XRANGE 'orders:dlq' {at(-5)} {at(-5)}" in finding.remedy
+        assert f"redis-cli XRANGE orders:dlq {at(-5)} {at(-5)} ;" in finding.remedy
 
 
 @pytest.mark.parametrize("stream, cause", [
@@ -160,7 +161,7 @@ def test_trimmed_pending(looks, stream, cause):
     assert finding.detail == (f"Entry {at(-20)} of orders is pending in group billing at consumer worker-1, and is no longer"
                               f" in the stream: it was {cause}.")
     assert finding.evidence["cause"] == cause
-    assert f"redis-cli XACK orders billing {at(-20)}." in finding.remedy
+    assert f"redis-cli XACK orders billing {at(-20)} ;" in finding.remedy
     assert [result.checks[f"stream-{name}"].examined for name in ("trimmed-pending", "poison", "stuck")] == [2, 1, 1]
 
 
