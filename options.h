@@ -32,7 +32,10 @@ struct options {
 	int argument_count;
 };
 
-/* Reads the command line into o; now_us is the time that --since must not lie beyond. 0, or -1 with words for status 64; o is released in either case by options_release. */
+/*
+ * Reads the command line into o; now_us is the time that --since must not lie beyond. 0, or -1 with words for status
+ * 64; o is released in either case by options_release.
+ */
 int options_read(struct options *o, int argc, const char **argv, int64_t now_us, struct trouble *t);
 
 /* Overwrites the secrets of -u and -X in the process list. Call once their values were copied by popt. */

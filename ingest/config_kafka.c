@@ -55,7 +55,9 @@ bool config_property_secret(const char *name)
 	return false;
 }
 
-/* Whether librdkafka takes it. Plugins are left to the client: asking would load them. 0, or -1 with why, no secrets. */
+/*
+ * Whether librdkafka takes it. Plugins are left to the client: asking would load them. 0, or -1 with why, no secrets.
+ */
 static int ask_librdkafka(const char *name, const char *value, struct trouble *why)
 {
 	rd_kafka_conf_t *scratch;

@@ -256,7 +256,8 @@ static int add_topic(const struct reader *r, const struct rule *rule, const stru
 	if (!text)
 		return -1;
 	if (text[0] == '^' && !is_regex(text))
-		return reader_bad_value(r, rule, value, "no regular expression; valid: POSIX extended, like ^orders-[a-z]+$");
+		return reader_bad_value(r, rule, value,
+					"no regular expression; valid: POSIX extended, like ^orders-[a-z]+$");
 	if (text[0] != '^' && !topic_name_valid(text))
 		return reader_bad_value(
 			r, rule, value,

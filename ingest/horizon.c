@@ -70,7 +70,10 @@ struct bound {
 	const char *reason; /* why there is none */
 };
 
-/* Records below the high watermark that was read before C existed when C was read, so C speaks for them; a commit beyond the log speaks for nothing more. */
+/*
+ * Records below the high watermark that was read before C existed when C was read, so C speaks for them; a commit
+ * beyond the log speaks for nothing more.
+ */
 static struct bound commit_bound(const struct partition_looks *looks)
 {
 	struct bound b = { .end = UNKNOWN };
@@ -157,7 +160,10 @@ static void set_range(struct fact_horizon *row, const struct bound *b)
 	}
 }
 
-/* Why C is not known; NULL: it is, or there is none. A partition younger than the look at the commits was not asked for. */
+/*
+ * Why C is not known; NULL: it is, or there is none. A partition younger than the look at the commits was not asked
+ * for.
+ */
 static const char *commit_trouble(const struct lane *lane, const struct subject *subject, const struct look *commit)
 {
 	if (commit->trouble.text[0])

@@ -12,10 +12,16 @@ int horizon_read_proven(struct plan *plan, struct lane *lane, struct trouble *t)
 /* horizon = age: how long to wait, in microseconds from now, until the ends of step 1 are old enough. 0: not at all. */
 int64_t horizon_wait_us(const struct plan *plan, const struct lane *lane);
 
-/* The offset below which Redis must know every record, sampled at that time, as far as it is indexed; UNKNOWN: nothing says. */
+/*
+ * The offset below which Redis must know every record, sampled at that time, as far as it is indexed; UNKNOWN:
+ * nothing says.
+ */
 int64_t horizon_end(const struct lane *lane, const struct partition_looks *looks, int64_t sampled_us);
 
-/* Writes one row a partition. Call after the last looks. sampled_us: when the sampling of the lane began; UNKNOWN: there was none. */
+/*
+ * Writes one row a partition. Call after the last looks. sampled_us: when the sampling of the lane began; UNKNOWN:
+ * there was none.
+ */
 int horizon_record(struct plan *plan, struct lane *lane, int64_t sampled_us, struct trouble *t);
 
 #endif

@@ -185,7 +185,10 @@ static int scan_troubles(struct plan *plan, struct lane *lane, struct trouble *t
 	return 0;
 }
 
-/* Steps 2 and 3 of one lane. The replay between the commits and the samples makes every record below C known before Redis is asked. */
+/*
+ * Steps 2 and 3 of one lane. The replay between the commits and the samples makes every record below C known before
+ * Redis is asked.
+ */
 static int sample_lane(struct plan *plan, struct lane *lane, struct trouble *t)
 {
 	if (lane->lost || run_stopped(plan->run) || !lane->pipeline->has_redis)

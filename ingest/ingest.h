@@ -5,10 +5,12 @@
  *   2. log starts again, then the commits C, the group's state and members, then the epochs
  *   3. sample Redis
  *   4. the ends E and the partition counts again; replay the tail to E
- *   5. ask Redis directly for sampled keys without a look and for keys first seen in the tail; the high watermarks a last time
+ *   5. ask Redis directly for sampled keys without a look and for keys first seen in the tail; the high watermarks a
+ *      last time
  *
- * Why a finding is then never a race: the worker writes Redis, then produces, then commits, so at step 3 every record below C was applied; fences only
- * rise, so looking later is sound; and a fence at or above the last high watermark is impossible.
+ * Why a finding is then never a race: the worker writes Redis, then produces, then commits, so at step 3 every record
+ * below C was applied; fences only rise, so looking later is sound; and a fence at or above the last high watermark
+ * is impossible.
  */
 #ifndef INGEST_INGEST_H
 #define INGEST_INGEST_H
@@ -31,8 +33,9 @@ struct ingest_options {
 };
 
 /*
- * Looks, for the run run->id. What could not be looked at becomes rows in table trouble, and the rest goes on; -1 only where the index itself cannot be
- * written. 1 the whole order was gone through; 0 ended early because of run_stopped, with what is whole committed.
+ * Looks, for the run run->id. What could not be looked at becomes rows in table trouble, and the rest goes on; -1
+ * only where the index itself cannot be written. 1 the whole order was gone through; 0 ended early because of
+ * run_stopped, with what is whole committed.
  */
 int ingest_run(const struct run *run, sqlite3 *db, const struct ingest_options *options, struct trouble *t);
 

@@ -23,7 +23,10 @@ static int one_number(sqlite3 *db, const char *sql, const int64_t *values, int c
 	return more < 0 ? -1 : 0;
 }
 
-/* Recent: within `recent` of the newest record; a record time in the future (producers choose it) counts as now. --since: from then on. */
+/*
+ * Recent: within `recent` of the newest record; a record time in the future (producers choose it) counts as now.
+ * --since: from then on.
+ */
 static int recent_from(struct plan *plan, const struct topic_history *history, int64_t *from_ms, struct trouble *t)
 {
 	int64_t values[2] = { history->incarnation_id, run_now_us(plan->run) / 1000 }, newest;
@@ -56,7 +59,10 @@ int keys_begin(struct plan *plan, struct lane *lane, size_t memory, struct troub
 	return 0;
 }
 
-/* recent_offset[p]: records at or above were written since the previous run, or, for --since, follow one that was written since. */
+/*
+ * recent_offset[p]: records at or above were written since the previous run, or, for --since, follow one that was
+ * written since.
+ */
 static int recent_offsets(struct plan *plan, const struct lane *lane, const struct subject *subject, int64_t *offsets,
 			  struct trouble *t)
 {

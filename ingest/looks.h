@@ -1,5 +1,6 @@
 /*
- * looks: steps 1, 2 and 5 of the order of looking: what is read of Kafka between the replays, for one pipeline, with the time of each look.
+ * looks: steps 1, 2 and 5 of the order of looking: what is read of Kafka between the replays, for one pipeline, with
+ * the time of each look.
  */
 #ifndef INGEST_LOOKS_H
 #define INGEST_LOOKS_H
@@ -10,8 +11,8 @@
 int looks_first(struct plan *plan, struct lane *lane, struct trouble *t);
 
 /*
- * Step 2: log starts and high watermarks, then the commits C, then the group's state and members. A partition that could not be answered keeps UNKNOWN and
- * its trouble. 0, or -1 where no look was possible at all.
+ * Step 2: log starts and high watermarks, then the commits C, then the group's state and members. A partition that
+ * could not be answered keeps UNKNOWN and its trouble. 0, or -1 where no look was possible at all.
  */
 int looks_before_sampling(struct plan *plan, struct lane *lane, struct trouble *t);
 

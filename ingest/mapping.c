@@ -112,7 +112,10 @@ static int add_due(struct plan *plan, const struct lane *lane, const struct subj
 	return more;
 }
 
-/* Sampled keys that must have a hash and have none. Those that nobody has come to yet, that were deleted or have expired, tell nothing. */
+/*
+ * Sampled keys that must have a hash and have none. Those that nobody has come to yet, that were deleted or have
+ * expired, tell nothing.
+ */
 static int count_due(struct plan *plan, const struct lane *lane, int64_t *due, struct trouble *t)
 {
 	*due = 0;
@@ -159,8 +162,8 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 }
 
 /*
- * No record key has a Redis key of its own: in this format none can be written, or the longer template of another pipeline has them all. Nothing was
- * looked at then, which is not nothing found.
+ * No record key has a Redis key of its own: in this format none can be written, or the longer template of another
+ * pipeline has them all. Nothing was looked at then, which is not nothing found.
  */
 static int record_nameless(struct plan *plan, struct lane *lane, int64_t keys, struct trouble *t)
 {

@@ -1,6 +1,6 @@
 /*
- * plan: what a run is going to look at. Pipelines with equal Kafka properties share one source; pipelines on the same topic and isolation level
- * share one history, which is replayed once.
+ * plan: what a run is going to look at. Pipelines with equal Kafka properties share one source; pipelines on the same
+ * topic and isolation level share one history, which is replayed once.
  *
  *     plan -> clusters (source, histories)
  *          -> lanes (pipeline) -> subjects (topic in a role) -> looks, one a partition
@@ -27,7 +27,10 @@ struct cluster {
 	struct trouble trouble;
 };
 
-/* What steps 1, 2 and 5 read of one partition, for one pipeline. value UNKNOWN: not known, trouble says why unless empty. */
+/*
+ * What steps 1, 2 and 5 read of one partition, for one pipeline. value UNKNOWN: not known, trouble says why unless
+ * empty.
+ */
 struct look {
 	int64_t value, at_us;
 	struct trouble trouble;
@@ -87,7 +90,10 @@ struct plan {
 	size_t lane_count;
 };
 
-/* Connects the sources and resolves names and ^regex. Trouble of one cluster or pipeline is recorded and marks it lost. 0, or -1: the index. */
+/*
+ * Connects the sources and resolves names and ^regex. Trouble of one cluster or pipeline is recorded and marks it
+ * lost. 0, or -1: the index.
+ */
 int plan_make(struct plan *plan, struct trouble *t);
 void plan_release(struct plan *plan);
 
@@ -105,7 +111,10 @@ static inline struct topic_history *subject_history(const struct lane *lane, con
 	return &lane->cluster->histories[subject->history];
 }
 
-/* Records trouble of a lane, a subject or one of its partitions (UNKNOWN: none); subject may be NULL. 0, or -1: the index. */
+/*
+ * Records trouble of a lane, a subject or one of its partitions (UNKNOWN: none); subject may be NULL. 0, or -1: the
+ * index.
+ */
 int plan_trouble(struct plan *plan, const char *stage, const struct lane *lane, const struct subject *subject,
 		 int64_t partition, const struct trouble *what, struct trouble *t);
 

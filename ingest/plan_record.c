@@ -191,7 +191,10 @@ static int record_subject_end(struct plan *plan, const struct lane *lane, const 
 	return result;
 }
 
-/* The longest that a transaction may take, of all clusters; one that does not tell is taken to have Kafka's standard. No row: none told. */
+/*
+ * The longest that a transaction may take, of all clusters; one that does not tell is taken to have Kafka's standard.
+ * No row: none told.
+ */
 static int record_transaction_max(struct plan *plan, struct trouble *t)
 {
 	int64_t longest = UNKNOWN, untold = UNKNOWN;

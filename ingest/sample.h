@@ -50,7 +50,7 @@ int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct 
 		   int64_t topic_id, const char *topic, int32_t partitions, struct trouble *t);
 
 struct sample_counts {
-	int64_t scanned;  /* Redis keys that the scan showed under the template. One shown twice is noticed in the sample */
+	int64_t scanned;  /* Redis keys that the scan showed under the template; twice shown is noticed in the sample */
 	int64_t unparsed; /* of those, not parsing back to a record key */
 	int64_t taken;    /* of those, in the sample */
 	int64_t asked;    /* keys asked for directly */

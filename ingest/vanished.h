@@ -1,6 +1,6 @@
 /*
- * vanished: a topic that the previous run of a pipeline looked at, that its ^regex still matches, and that the cluster no longer shows: deleted, or hidden
- * by an ACL. Without a word it would simply not be audited any more.
+ * vanished: a topic that the previous run of a pipeline looked at, that its ^regex still matches, and that the
+ * cluster no longer shows: deleted, or hidden by an ACL. Without a word it would simply not be audited any more.
  */
 #ifndef INGEST_VANISHED_H
 #define INGEST_VANISHED_H

@@ -29,12 +29,18 @@ int db_run(sqlite3_stmt *stmt, struct trouble *t);
 /* Runs a whole script of statements without values. 0 or -1. */
 int db_script(sqlite3 *db, const char *sql, struct trouble *t);
 
-/* Binds by position, from 1; UNKNOWN and NULL pointers become NULL. Bytes are borrowed until the next reset of the statement. */
+/*
+ * Binds by position, from 1; UNKNOWN and NULL pointers become NULL. Bytes are borrowed until the next reset of the
+ * statement.
+ */
 void db_bind_int(sqlite3_stmt *stmt, int column, int64_t value);
 void db_bind_text(sqlite3_stmt *stmt, int column, const char *text);
 void db_bind_blob(sqlite3_stmt *stmt, int column, const void *bytes, size_t size);
 
-/* Binds by name (":run"); a name that the statement does not have is ignored, so that one set of values serves many files. */
+/*
+ * Binds by name (":run"); a name that the statement does not have is ignored, so that one set of values serves many
+ * files.
+ */
 void db_bind_int_named(sqlite3_stmt *stmt, const char *name, int64_t value);
 void db_bind_text_named(sqlite3_stmt *stmt, const char *name, const char *text);
 

@@ -11,8 +11,8 @@
  *     redis_slot(key)               the Redis Cluster slot of a Redis key
  *     xxh3(x)                       the sample's hash of a key (sql/keyhash.h)
  *     key_text(key)                 its safe text (sql/keytext.h)
- *     the_key(key), of_key(key)     how a sentence begins with it, or speaks of something of it: "The key user-1", "of key
- *                                   user-1"; "The empty key", "of the empty key"
+ *     the_key(key), of_key(key)     how a sentence begins with it, or speaks of something of it: "The key user-1",
+ *                                   "of key user-1"; "The empty key", "of the empty key"
  *     key_hex(key)                  its lower-case hex
  *     key_shell(key)                one word for a shell (sql/keytext.h)
  *     key_utf8(key)                 itself as TEXT where it is UTF-8, else NULL

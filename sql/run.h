@@ -1,6 +1,6 @@
 /*
- * run: what every stage is told about this execution. One const struct run is built in main and passed first everywhere;
- * nobody else reads clock, environment or arguments.
+ * run: what every stage is told about this execution. One const struct run is built in main and passed first
+ * everywhere; nobody else reads clock, environment or arguments.
  */
 #ifndef SQL_RUN_H
 #define SQL_RUN_H
@@ -35,7 +35,7 @@ struct run {
 	int64_t (*wall_us)(void *context);       /* microseconds since 1970, UTC */
 	int64_t (*tick_us)(void *context);       /* microseconds of a clock that never steps; for time-outs and rates */
 	void (*progress)(void *context, const struct progress *p);     /* may be called from any thread */
-	void (*note)(void *context, const char *text);                 /* a line for stderr, without newline; any thread */
+	void (*note)(void *context, const char *text); /* a line for stderr, without newline; from any thread */
 	const atomic_int *stop;                  /* not 0: end early, commit what is whole */
 	void *context;                           /* for the functions above */
 	size_t memory;                           /* bytes for the tables of the fold and the key set (--memory) */

@@ -1,5 +1,6 @@
 /*
- * runlog: the row of a run and what hangs off it directly: how far it got, how long its stages took, and what it could not look at.
+ * runlog: the row of a run and what hangs off it directly: how far it got, how long its stages took, and what it
+ * could not look at.
  */
 #ifndef SQL_RUNLOG_H
 #define SQL_RUNLOG_H
@@ -24,7 +25,9 @@ struct run_begin {
 /* Adds a run that has begun now and gives its id in *id. 0 or -1. */
 int run_begin(const struct run *run, sqlite3 *db, const struct run_begin *begin, int64_t *id, struct trouble *t);
 
-/* Says how far the run run->id got: "replayed", "sampled", "checked", "reported"; finished: nothing more will follow. */
+/*
+ * Says how far the run run->id got: "replayed", "sampled", "checked", "reported"; finished: nothing more will follow.
+ */
 int run_reached(const struct run *run, sqlite3 *db, const char *reached, bool finished, struct trouble *t);
 
 /* A stage took from started_us (wall) for duration_us. A stage that is run again replaces its row. */

@@ -1,8 +1,8 @@
 /*
  * trouble: why a stage could not do its job, in words for the operator.
  *
- * Trouble is not a finding. A function that cannot go on fills a struct trouble, innermost reason first, and returns -1;
- * callers on the way up put what they were doing in front:
+ * Trouble is not a finding. A function that cannot go on fills a struct trouble, innermost reason first, and returns
+ * -1; callers on the way up put what they were doing in front:
  *
  *     if (db_step(stmt, t) < 0)
  *             return trouble_wrap(t, "replay %s/%d", topic, partition);
