@@ -38,7 +38,8 @@ WITH server AS (
 		WHEN role <> 'master' OR aof = 1 THEN NULL
 		WHEN replicas = 0 THEN 'alone'
 		WHEN rdb_changes = 0 THEN NULL
-		WHEN save = '' AND rdb_took_s = -1 THEN 'never-saved'
+		-- without one, INFO gives the time of the start for that of the last
+		WHEN save = '' AND rdb_took_s = -1 AND saved_ago_s >= uptime_s - 2 THEN 'never-saved'
 		WHEN saved_ago_s > 7200 THEN 'old-rdb'
 		END AS kind
 	FROM server

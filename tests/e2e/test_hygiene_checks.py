@@ -71,11 +71,13 @@ SERVERS = [
     ("an old RDB", info(aof_enabled=0, rdb_last_save_time=1000, rdb_changes_since_last_save=1),
      {"redis-not-durable": "old-rdb"}),
     ("an old RDB of all there is", info(aof_enabled=0, rdb_last_save_time=1000, rdb_changes_since_last_save=0), {}),
-    ("saves nothing", info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1),
+    ("saves nothing", row(uptime_s=0) + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1),
      {"redis-not-durable": "never-saved"}),
-    ("saves, but has not yet", setting("save", "3600 1")
+    ("saves nothing, and was told to", row(uptime_s=HOUR)
      + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1), {}),
-    ("settings that are not told", setting("save", None)
+    ("saves, but has not yet", setting("save", "3600 1") + row(uptime_s=0)
+     + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1), {}),
+    ("settings that are not told", setting("save", None) + row(uptime_s=0)
      + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1), {}),
     ("no AOF, and no word of an RDB", info(aof_enabled=0, rdb_last_save_time=None), "redis-not-durable info-incomplete"),
     ("no word of persistence", info(aof_enabled=None), "redis-not-durable info-incomplete"),
