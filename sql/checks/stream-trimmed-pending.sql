@@ -6,7 +6,8 @@
 -- unverifiable: not-sampled, the group has more pending entries than pending.keys, and the entry is not among those
 --   kept; not-looked-at, the stream was not asked for the entry, or the pages of pending entries came to no end.
 -- remedy: The content is lost unless the dead-letter stream, the producer or the group's results have it; find out what
---   it was, then acknowledge it with XACK. Trim by MINID below the oldest pending entry, or from 8.2 on with ACKED.
+--   it was, then acknowledge it with XACK. Acknowledge before you delete; trim by MINID below the oldest pending entry,
+--   or from 8.2 on with ACKED.
 SELECT pipeline, reason, n FROM pending_subject WHERE name = 'stream-trimmed-pending' ORDER BY 1, 2;
 
 WITH lost AS (
@@ -31,7 +32,8 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		'Its content is lost unless the producer or the group''s results have it. When that is settled: ',
 		printf('Look at the copy: redis-cli XRANGE %s %s %s ; then ', dlq_word, entry_text(copy),
 			entry_text(copy)))
-		|| printf('redis-cli XACK %s %s %s ; trim by MINID below the oldest pending entry, or from 8.2 on with '
-			|| 'ACKED', word, grp_word, id) AS remedy
+		|| printf('redis-cli XACK %s %s %s ; %s', word, grp_word, id,
+			iif(cause = 'deleted', 'acknowledge entries before they are deleted',
+				'trim by MINID below the oldest pending entry, or from 8.2 on with ACKED')) AS remedy
 FROM lost
 ORDER BY pipeline, stream, grp, lost.entry;
