@@ -68,7 +68,8 @@ LEFT JOIN earlier USING (stream_id)
 LEFT JOIN watched_server AS server ON server.run_id = ?1 AND server.address = watched.redis
 LEFT JOIN watched_server AS old_server ON old_server.run_id = before_run AND old_server.address = watched.redis;
 
--- Groups that were looked at in this run, each with its stream.
+-- Groups of this run, each with its stream. A group that the config names and the stream does not have is a row without
+-- last-delivered-id.
 CREATE TEMP TABLE watched_group AS
 SELECT s.*, g.group_id, g.name AS grp, g.trouble AS group_trouble, g.read_us AS group_us, g.consumers, g.pending,
 	g.last_delivered, g.entries_read, g.lag, g.last_delivered_after, g.lag_after, g.threshold, g.listed AS pages,
@@ -76,7 +77,7 @@ SELECT s.*, g.group_id, g.name AS grp, g.trouble AS group_trouble, g.read_us AS 
 	key_shell(g.name) AS grp_word, key_text(g.name) AS grp_text
 FROM watched_stream AS s
 CROSS JOIN stream_group AS g ON g.stream_id = s.stream_id
-WHERE s.role = 'source';
+WHERE s.role = 'source' AND g.last_delivered IS NOT NULL;
 
 -- --- pending entries -------------------------------------------------------------------------------------------
 
@@ -258,7 +259,9 @@ WITH pair AS (
 	FROM watched_stream AS s
 	JOIN stream AS old ON old.stream_id = s.before_id AND old.present
 	LEFT JOIN stream_group AS old_group ON old_group.stream_id = old.stream_id
+		AND old_group.last_delivered IS NOT NULL
 	LEFT JOIN stream_group AS now ON now.stream_id = s.stream_id AND now.name = old_group.name
+		AND now.last_delivered IS NOT NULL
 	WHERE s.role = 'source'
 ), told AS (
 	SELECT *,
@@ -277,7 +280,7 @@ SELECT *,
 	WHEN last_generated IS NULL OR old_generated IS NULL THEN 'not-looked-at'
 	WHEN old_group IS NULL THEN coalesce(doubt, 'ok')
 	WHEN group_id IS NULL AND trouble IS NULL THEN 'watch-changed'
-	WHEN delivered IS NULL OR old_delivered IS NULL THEN 'not-looked-at'
+	WHEN group_id IS NULL THEN 'not-looked-at'
 	ELSE coalesce(doubt, 'ok')
 	END AS behind
 FROM told;
@@ -295,7 +298,8 @@ SELECT b.pipeline, b.stream_id, b.old_group, p.entry,
 		SELECT 1
 		FROM stream AS here
 		JOIN stream AS dlq ON dlq.watch_id = here.watch_id AND dlq.role = 'dlq'
-		JOIN stream_dlq_entry AS d ON d.stream_id = dlq.stream_id AND d.source = p.entry
+		JOIN stream_dlq_entry AS d ON d.stream_id = dlq.stream_id
+			AND (d.source = p.entry OR d.source IS NULL AND d.content = p.content)
 			AND (d.grp IS NULL OR d.grp = b.grp)
 		WHERE here.stream_id = b.stream_id) THEN 'ok'
 	WHEN p.consumer_id IS NULL THEN 'maybe-acknowledged'

@@ -71,7 +71,7 @@ CREATE TABLE stream_group (
 	read_us        INTEGER NOT NULL,
 	consumers      INTEGER,
 	pending        INTEGER,
-	last_delivered BLOB,
+	last_delivered BLOB,                        -- NULL: the stream has no group of that name
 	entries_read   INTEGER,                     -- NULL: the server does not know it, or not say it
 	lag            INTEGER,                     -- likewise
 	consumers_after      INTEGER,               -- all of them NULL: the group was gone

@@ -329,6 +329,25 @@ def test_a_group_is_gone(streams):
     streams.clean()                 # told once
 
 
+def test_a_group_and_a_stream_that_the_config_names_are_gone(streams):
+    """They are faults, and they are not covered either."""
+    streams.group()
+    streams.add(3)
+    streams.clean(group="billing")
+    streams.redis.execute_command("XGROUP", "DESTROY", streams.name, "billing")
+    audit = streams.audit(group="billing")
+    assert [(f.check, f.group, f.evidence["kind"]) for f in audit.findings] == [
+        ("stream-group-behind-restart", "billing", "group-vanished")]
+    assert (audit.code, audit.block["complete"]) == (2, False)
+    audit = streams.audit(group="billing")
+    assert (audit.findings, audit.block["status"]) == ([], "incomplete")
+    streams.redis.delete(streams.name)
+    audit = streams.audit(group="billing")
+    assert [(f.check, f.group, f.evidence["kind"]) for f in audit.findings] == [
+        ("stream-group-behind-restart", None, "stream-vanished")]
+    assert (audit.code, audit.block["complete"]) == (2, False)
+
+
 def test_a_group_was_moved_back(streams):
     streams.group()
     added = streams.add(5)

@@ -85,6 +85,26 @@ def test_group_vanished(looks):
     assert f"redis-cli XGROUP CREATE orders billing {at(-1)} ;" in finding.remedy
 
 
+NO_GROUP = dict(trouble="the stream has no such group", last_delivered=None, entries_read=None, lag=None,
+                consumers={}, listed=None, kept=None, acknowledged=None, threshold=None)
+
+
+def test_group_that_the_config_names_vanished(looks):
+    """A row says that it was looked for in vain. It is told once, and one that comes is compared with nothing."""
+    named = dict(group_name="billing")
+    looks.look(1, named)
+    looks.group(looks.stream(1), 1, pending=[dict(entry=at(-20))])
+    looks.look(2, named)
+    looks.group(looks.stream(2), 2, **NO_GROUP)
+    result = looks.check()
+    behind(result, "group-vanished")
+    assert result.checks["stream-trimmed-undelivered"].status == "empty"
+    for run in (3, 4):
+        looks.look(run, named)
+        looks.group(looks.stream(run), run, **(NO_GROUP if run == 3 else {}))
+        assert none(looks.check(), "stream-group-behind-restart").examined == 1
+
+
 @pytest.mark.parametrize("watch", [dict(group_name="mail*"), dict(excluded='["billing"]')])
 def test_group_that_is_not_watched_any_more(looks, watch):
     none(two(looks, now=False, watch=watch), "stream-group-behind-restart", watch_changed=1)
@@ -194,6 +214,14 @@ def test_moved_to_the_dead_letter_stream(looks):
     result = looks.check()
     assert [(f["check"], f["entry"]) for f in result.findings] == [
         ("stream-lost-pending", at(-10)), ("stream-dlq-growing", None), ("stream-dlq-growing", None)]
+
+
+def test_copied_as_it_is_to_the_dead_letter_stream(looks):
+    for run in (1, 2):
+        looks.look(run, EVERYTHING)
+        looks.group(looks.stream(run), run, **(HELD if run == 1 else dict(consumers={})))
+        looks.dlq(run, [(later(-9), None, None, 7)] if run == 2 else [])
+    assert {f["check"] for f in looks.check().findings} == {"stream-dlq-growing"}
 
 
 def test_told_as_trimmed_then(looks):

@@ -1,7 +1,11 @@
 """The checks of streams on rows made by hand: each has a fault that it must find, alone and with these words, an input
 that it must pass, and what it cannot decide."""
+import random
+import subprocess
+
 import pytest
 
+import report_index
 from stream_looks import EVERYTHING, HOUR_MS, Looks, at, none, one
 
 
@@ -194,6 +198,18 @@ def test_names_that_a_shell_would_misread(looks):
     assert quoted["remedy"].endswith(f"redis-cli XACK 'my orders' 'it'\\''s' {at(-20)}")
     assert f"XADD 'it'\\''s' '*' source {at(-20)} group 'it'\\''s' FIELD VALUE" in quoted["remedy"]
     assert binary["remedy"].endswith(f"redis-cli XACK 'my orders' $'\\x00a\\'' {at(-20)}")
+
+
+def test_a_shell_reads_names_back(looks):
+    """Every word that is printed for a name is that name to bash, whatever bytes it has."""
+    rng = random.Random(11)
+    names = [bytes([b]) for b in range(1, 256)] + [b"", "\u202e\u00fc'\u65e5".encode(), b"-n", b"~", b"a=b", b"$(id)", b"\\x41", b"!!"]
+    names += [bytes(rng.choice(b"'\"\\$` \n\xff\xc3\xbcab1*?") for _ in range(rng.randrange(1, 12))) for _ in range(200)]
+    rows = ", ".join(f"(key_hex(key_shell(x'{name.hex()}')))" for name in names)
+    words = report_index.tool(looks.path, "query", f"SELECT column1 FROM (VALUES {rows})").split()[1:]
+    command = b"printf '%s\\0' " + b" ".join(bytes.fromhex(word) for word in words)
+    read = subprocess.run(["bash", "--norc", "-c", command], capture_output=True, check=True).stdout.split(b"\0")[:-1]
+    assert read == names
 
 
 # -- entries that a group was never given ------------------------------------------------------------------------------
