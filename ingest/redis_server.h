@@ -22,7 +22,7 @@
 
 struct redis_server;
 
-/* Asks, when nothing is in flight; forgets all replies. The caller frees *server. 0, or -1 with the server's address. */
+/* Asks, when nothing is in flight; forgets all replies. The caller frees *server. 0, or -1 with words. */
 int redis_server_look(const struct run *run, struct redis_conn *conn, const struct redis_config *redis,
 		      struct redis_server **server, struct trouble *t);
 void redis_server_free(struct redis_server *server);

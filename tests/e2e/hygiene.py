@@ -20,7 +20,8 @@ class Hygiene(Handmade):
         mine = {"topic": self.name, "group": self.name, "key": self.redis_key("{key}"),
                 "epoch": f"epoch:{self.name}:{{partition}}", **pipeline}
         config = {"kafka": {"bootstrap.servers": self.broker.bootstrap}, "index": str(self.folder / "fencepost.db"),
-                  "redis": {"url": self.redis_server.url, **(redis or {})}, "pipelines": {self.name: mine, **(more or {})}}
+                  "redis": {"url": self.redis_server.url, **(redis or {})},
+                  "pipelines": {self.name: mine, **(more or {})}}
         self.config.write_text(json.dumps(config, indent=1))        # YAML holds JSON
         return self.config
 

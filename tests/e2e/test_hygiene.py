@@ -56,8 +56,8 @@ def test_facts(alone):
     assert said.status["redis-failed-over"] == said.status["redis-lost-keys"] == "empty"
     done = alone.fencepost.run(["sql", "-c", alone.config, "--format", "json",
                                 "SELECT abs(server_us - host_us) < 1000000 AS near, answered_in_us > 0 AS took, "
-                                "settings_trouble, (SELECT json_group_object(name, value) FROM redis_setting) AS settings "
-                                "FROM redis_server"])
+                                "settings_trouble, (SELECT json_group_object(name, value) FROM redis_setting) "
+                                "AS settings FROM redis_server"])
     assert '"near":1' in done.out and '"took":1' in done.out and '"settings_trouble":null' in done.out, done.out
     for setting in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "min-replicas-to-write"):
         assert setting in done.out
@@ -117,7 +117,8 @@ def test_evicted_fences(alone):
     said = alone.audit()
     assert said.kinds() == {**ALONE, "redis-evicting": "evicted", "redis-lost-keys": "evicted"}, str(said)
     assert said.found["redis-lost-keys"]["evicted"] == said.found["redis-evicting"]["evicted_keys"] == evicted
-    assert said.found["redis-lost-keys"]["fences_missing"] == sum(f["check"] == "fence-missing" for f in said.findings) > 0
+    missing = sum(f["check"] == "fence-missing" for f in said.findings)
+    assert said.found["redis-lost-keys"]["fences_missing"] == missing > 0
 
 
 # -- durability --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The checks of servers on what a server said, changed by hand: each row says what it changes, and all that is said then.
+"""The checks of servers on what a server said, changed by hand: each row says what it changes, and what is said then.
 
 The two runs that are changed were made by real audits of a master in order, with a replica.
 """
@@ -17,8 +17,8 @@ HOUR = 3600
 
 def info(run=NOW, **values):
     """INFO of a run says something else; None: nothing of it."""
-    return [("DELETE FROM redis_info WHERE name = ? AND server_id IN (SELECT server_id FROM redis_server WHERE run_id = ?)",
-             (name, run)) for name in values] + [
+    return [("DELETE FROM redis_info WHERE name = ? AND server_id IN "
+             "(SELECT server_id FROM redis_server WHERE run_id = ?)", (name, run)) for name in values] + [
         ("INSERT INTO redis_info SELECT server_id, ?, ? FROM redis_server WHERE run_id = ?", (name, str(value), run))
         for name, value in values.items() if value is not None]
 
@@ -36,8 +36,9 @@ def setting(name, value):
 
 def gone(keys=1):
     """Fences are missing in the second run."""
-    return [("UPDATE fence SET present = 0, type = NULL, partition = NULL, offset = NULL, ttl_ms = NULL, field_ttl_ms = NULL "
-             "WHERE fence_id IN (SELECT fence_id FROM fence WHERE run_id = ? ORDER BY redis_key LIMIT ?)", (NOW, keys))]
+    return [("UPDATE fence SET present = 0, type = NULL, partition = NULL, offset = NULL, ttl_ms = NULL, "
+             "field_ttl_ms = NULL WHERE fence_id IN "
+             "(SELECT fence_id FROM fence WHERE run_id = ? ORDER BY redis_key LIMIT ?)", (NOW, keys))]
 
 
 def ttl(run, ms):
@@ -79,7 +80,7 @@ SERVERS = [
      + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1), {}),
     ("settings that are not told", setting("save", None) + row(uptime_s=0)
      + info(aof_enabled=0, rdb_changes_since_last_save=1, rdb_last_bgsave_time_sec=-1), {}),
-    ("no AOF, and no word of an RDB", info(aof_enabled=0, rdb_last_save_time=None), "redis-not-durable info-incomplete"),
+    ("no AOF, no word of an RDB", info(aof_enabled=0, rdb_last_save_time=None), "redis-not-durable info-incomplete"),
     ("no word of persistence", info(aof_enabled=None), "redis-not-durable info-incomplete"),
     ("a replica without a file", row(role="'slave'") + row(THEN, role="'slave'")
      + info(aof_enabled=0, rdb_changes_since_last_save=9, rdb_last_save_time=1000, connected_slaves=0,
@@ -113,7 +114,8 @@ SERVERS = [
     ("no replica", lone(), WEAK),
     ("a replica that syncs", info(slave0="ip=h,port=1,state=wait_bgsave,offset=0,lag=0"),
      {"redis-replication-weak": "lagging"}),
-    ("a silent replica", info(slave0="ip=h,port=1,state=online,offset=5,lag=11"), {"redis-replication-weak": "lagging"}),
+    ("a silent replica", info(slave0="ip=h,port=1,state=online,offset=5,lag=11"),
+     {"redis-replication-weak": "lagging"}),
     ("a replica that is late", info(slave0="ip=h,port=1,state=online,offset=5,lag=10"), {}),
     ("one replica of two", info(slave1="ip=h,port=2,state=online,offset=5,lag=99", connected_slaves=2),
      {"redis-replication-weak": "lagging"}),
@@ -154,7 +156,8 @@ SERVERS = [
      {**GONE, "redis-failed-over": "restarted", "redis-lost-keys": "fewer"}),
     ("an older RDB", gone(2) + NEW + info(aof_enabled=0, rdb_last_load_keys_loaded=20, rdb_last_load_keys_expired=1),
      {**GONE, "redis-failed-over": "restarted", "redis-lost-keys": "fewer"}),
-    ("as many as before", gone(2) + NEW + info(aof_enabled=0, rdb_last_load_keys_loaded=20, rdb_last_load_keys_expired=3),
+    ("as many as before", gone(2) + NEW
+     + info(aof_enabled=0, rdb_last_load_keys_loaded=20, rdb_last_load_keys_expired=3),
      {**GONE, "redis-failed-over": "restarted"}),
     ("gone with a failover", gone() + row(process="'p'", replid="'r'", uptime_s=HOUR) + info(expired_keys=5),
      {**GONE, "redis-failed-over": "replaced"}, "redis-lost-keys another-process"),
