@@ -235,19 +235,31 @@ static void miss_group(struct stream_visit *v)
 	note_group(v, nothing.name, &what);
 }
 
+/* It was there, and the look broke off before its turn came: without a row it would be gone. */
+static void pass_group(struct stream_visit *v, const struct stream_group_state *group)
+{
+	struct fact_stream_group row = group_row(v, group);
+
+	row.trouble = v->watch->lost ? "the server does not answer" : "stopped";
+	stream_rows_group(&v->watch->rows, &row, NULL);
+}
+
 static void look_at_groups(struct stream_visit *v)
 {
 	const struct stream_config *config = v->watch->config;
 	bool met = false;
 
 	v->ends = xarray(v->groups.count, sizeof(*v->ends));
-	for (size_t i = 0; i < v->groups.count && !watch_over(v->watch); i++) {
+	for (size_t i = 0; i < v->groups.count && !v->watch->rows.failed; i++) {
 		const struct stream_group_state *group = &v->groups.items[i];
 
 		if (!is_wanted(config, group->name) || stream_groups_find(&v->groups, group->name) != group)
 			continue;
 		met = true;
-		look_at_group(v, group);
+		if (watch_over(v->watch))
+			pass_group(v, group);
+		else
+			look_at_group(v, group);
 	}
 	v->watch->met_group |= met;
 	if (!met && v->name->named && !stream_is_glob(config->group) && !watch_over(v->watch))

@@ -493,6 +493,28 @@ def test_link_breaks(redis_factory, watch):
     assert group["listed"] == group["kept"] == 25000 and set(seen.pending(group)) == {blob(i) for i in ids}
 
 
+def test_server_dies_between_groups(redis_server, watch, name):
+    """Groups that were not reached have rows that say so: they are not gone."""
+    r = redis_server.client()
+    add(r, name, 5)
+    for group in "abc":
+        r.xgroup_create(name, group, "0")
+        read(r, name, group, "c", 5)
+    between = Impostor(redis_server, lambda args, *_: stop(between) if args[0] == b"XPENDING" and args[2] == b"b" else None)
+    seen = watch(between.url, {"w": {"key": name}}).look()
+    groups = {group.decode(): row for (_, group), row in seen.groups().items()}
+    assert seen.code == 1 and set(groups) == set("abc")
+    assert groups["a"]["kept"] == 5 and groups["b"]["trouble"] and groups["c"]["trouble"] == "the server does not answer"
+    assert groups["c"]["pending"] == 5 and groups["c"]["listed"] is None
+    assert len(seen.troubles()) == 1
+
+
+def stop(between):
+    between.rule = lambda *_: b""
+    between.close()
+    return b""
+
+
 def test_large_entries(redis_server, watch, name):
     r = redis_server.client()
     add(r, name, 40, blob="x" * 1_000_000)
