@@ -57,6 +57,14 @@ def test_compared_with_the_last_reading_of_then(looks):
                now=dict(last_delivered=at(-300), last_delivered_after=later(-1))), "last-delivered-fell")
 
 
+def test_moved_back_and_trimmed_since(looks):
+    """What the group had been given before it moved back was trimmed after it was delivered."""
+    result = two(looks, now=dict(last_delivered=at(-5000), entries_read=None, lag=None),
+                 stream=dict(length=80, first_entry=at(-900)))
+    behind(result, "last-delivered-fell")
+    assert result.checks["stream-trimmed-undelivered"].unverifiable == {"entries-read-unknown": 1}
+
+
 def test_entries_read_fell(looks):
     finding = behind(two(looks, now=dict(entries_read=60)), "entries-read-fell")
     assert finding.detail == "Group billing of orders was given 60 entries, and 100 by run 1."

@@ -349,6 +349,17 @@ def test_lag_within(looks, group):
     assert none(backlog(looks, dict(lag_max=10), group=group), "stream-never-delivered").examined == 1
 
 
+def test_no_lag_when_the_newest_entries_were_deleted(looks):
+    result = backlog(looks, dict(lag_max=10), dict(last_entry=at(-500)), dict(last_delivered=at(-500), lag=None))
+    assert none(result, "stream-never-delivered").examined == 1
+
+
+def test_lag_that_an_old_server_may_count_wrongly(looks):
+    looks.look(watch=dict(lag_max=10), server=dict(version="7.2.6"))
+    looks.group(looks.stream(), **LAGGING)
+    none(looks.check(), "stream-never-delivered", lag_unknown=1)
+
+
 def test_lag_that_only_the_stream_tells(looks):
     """A stream that begins above the group: all that it holds waits. A lag above the length counts trimmed entries."""
     finding = one(backlog(looks, dict(lag_max=10), dict(length=11), dict(last_delivered=at(-5000), entries_read=None, lag=None)))
