@@ -1,7 +1,8 @@
 /*
  * stream_dlq: the dead letters of a watch, newest first, and what they tell of where they came from. Whoever moves an
  * entry there names its source in a field of its own choosing; so the first value that reads as an entry id is taken
- * for the source, and the first that is the name of a group of the watch's streams for the group.
+ * for the source, rather one that can be a time than one that cannot, and the first that is the name of a group of the
+ * watch's streams for the group.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,17 @@ struct dlq {
 	struct name_index *groups; /* of the watch, by name */
 };
 
+/* Not a month "2026-11" or a range "0-100". Ids below 2001 are no times. */
+static bool is_time(const uint8_t id[ENTRY_SIZE])
+{
+	return entry_ms(id) >= INT64_C(1000000000000);
+}
+
 static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *t)
 {
 	const redisReply *fields;
 	struct dlq_row row = { 0 };
-	uint8_t source[ENTRY_SIZE];
+	uint8_t source[ENTRY_SIZE], id[ENTRY_SIZE];
 
 	if (!stream_entry_read(reply, row.id, &fields) || (dlq->listed && memcmp(row.id, dlq->last, ENTRY_SIZE) >= 0))
 		return trouble_set(t, "XREVRANGE: a reply of another shape than Redis gives");
@@ -37,8 +44,8 @@ static int keep_entry(struct dlq *dlq, const redisReply *reply, struct trouble *
 
 		if (!value.at)
 			continue;
-		if (!row.source && entry_read(value.at, value.size, source))
-			row.source = source;
+		if (entry_read(value.at, value.size, id) && (!row.source || (!is_time(source) && is_time(id))))
+			row.source = memcpy(source, id, ENTRY_SIZE);
 		if (!row.grp.at && name_index_find(dlq->groups, value) != UNKNOWN)
 			row.grp = value;
 	}

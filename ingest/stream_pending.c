@@ -102,6 +102,15 @@ static struct pel_page *free_page(struct pel *pel)
 	return page_open(older) ? NULL : older;
 }
 
+/* The id that none can lie behind: Redis refuses to be asked for one. */
+static bool is_largest(const uint8_t id[ENTRY_SIZE])
+{
+	uint8_t largest[ENTRY_SIZE];
+
+	memset(largest, 0xff, ENTRY_SIZE);
+	return !memcmp(id, largest, ENTRY_SIZE);
+}
+
 /* The reply to an XPENDING. 1 or -1. */
 static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t)
 {
@@ -127,7 +136,7 @@ static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t
 			take_entry(page, &entry);
 	}
 	pel->look->listed += (int64_t)reply->elements;
-	pel->done = reply->elements < (size_t)pel->ask;
+	pel->done = reply->elements < (size_t)pel->ask || is_largest(pel->last);
 	if (reply->elements)
 		snprintf(pel->cursor, sizeof(pel->cursor), "(%.*s", (int)entry.text.size, (const char *)entry.text.at);
 	redis_rate_take(&pel->watch->sampler->rate, pel->watch->run, (int64_t)(reply->elements + page->count));

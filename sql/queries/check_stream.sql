@@ -139,7 +139,7 @@ SELECT fault.fault, g.pipeline, g.stream_id, g.redis_key AS stream, g.text, g.wo
 	iif(entry_ms(p.entry) >= 1000000000000, g.server_ms - entry_ms(p.entry), NULL) AS age_ms,
 	iif(entry_ms(p.entry) BETWEEN 1000000000000 AND 253402300799999,
 		strftime('%Y-%m-%dT%H:%M:%fZ', entry_ms(p.entry) / 1000.0, 'unixepoch'), NULL) AS added_at,
-	dead.entry AS copy, iif(dead.entry IS NULL, NULL, iif(dead.source IS NULL, 'content', 'id')) AS copied
+	dead.entry AS copy, iif(dead.entry IS NULL, NULL, iif(dead.source = p.entry, 'id', 'content')) AS copied
 FROM pending_fault AS fault
 CROSS JOIN watched_group AS g USING (group_id)
 CROSS JOIN pending AS p ON p.group_id = fault.group_id AND p.entry = fault.entry
@@ -149,7 +149,8 @@ LEFT JOIN stream_dlq_entry AS dead ON dead.stream_id = dlq.stream_id AND dead.en
 	(SELECT d.entry FROM stream_dlq_entry AS d
 	 WHERE d.stream_id = dlq.stream_id AND d.source = p.entry AND (d.grp IS NULL OR d.grp = g.grp) LIMIT 1),
 	(SELECT d.entry FROM stream_dlq_entry AS d
-	 WHERE d.stream_id = dlq.stream_id AND d.content = p.content AND d.source IS NULL
+	 WHERE d.stream_id = dlq.stream_id AND d.content = p.content
+	 	AND (d.source IS NULL OR entry_ms(d.source) < 1000000000000)
 	 	AND (d.grp IS NULL OR d.grp = g.grp)
 	 LIMIT 1));
 
@@ -243,13 +244,25 @@ FROM judged;
 
 -- --- compared with the look before -----------------------------------------------------------------------------
 
--- Groups of the look before, and streams that had none then (old_group NULL). kind: what fell.
+-- Groups of the look before, and streams that had none then (old_group NULL). kind: what fell. whole_group: where that
+-- look did not come to the end of what was pending, the group in the newest one that did.
 CREATE TEMP TABLE group_before AS
 WITH pair AS (
 	SELECT s.pipeline, s.stream_id, s.redis_key, s.text, s.word, s.present, s.trouble, s.last_generated,
 		s.entries_added, s.same_groups, s.doubt, s.before_run, s.dlq_word, old.read_us AS before_us,
 		old.last_generated AS old_generated, old.entries_added AS old_added,
 		old_group.group_id AS old_group, old_group.name AS grp,
+		iif(old_group.trouble IS NULL, NULL, (
+			SELECT max(g.group_id)
+			FROM stream_watch AS old_watch
+			JOIN stream_watch AS w ON w.name = old_watch.name AND w.redis = old_watch.redis
+				AND w.run_id < old_watch.run_id
+			JOIN stream AS st ON st.watch_id = w.watch_id AND st.role = old.role AND st.redis_key = old.redis_key
+				AND st.last_generated <= old.last_generated
+				AND coalesce(st.entries_added <= old.entries_added, 1)
+			JOIN stream_group AS g ON g.stream_id = st.stream_id AND g.name = old_group.name
+				AND g.trouble IS NULL AND g.kept IS NOT NULL
+			WHERE old_watch.watch_id = old.watch_id)) AS whole_group,
 		key_shell(old_group.name) AS grp_word,
 		coalesce(old_group.last_delivered_after, old_group.last_delivered) AS old_delivered,
 		coalesce(old_group.entries_read_after, old_group.entries_read) AS old_read,
@@ -288,7 +301,7 @@ FROM told;
 -- Entries that were pending at the look before, of groups that still stand. One that the stream no longer had then was
 -- told then.
 CREATE TEMP TABLE pending_before AS
-SELECT b.pipeline, b.stream_id, b.old_group, p.entry,
+SELECT b.pipeline, b.stream_id, b.old_group, p.group_id AS pending_group, p.entry,
 	CASE
 	WHEN EXISTS (SELECT 1 FROM pending AS now WHERE now.group_id = b.group_id AND now.entry = p.entry) THEN 'ok'
 	WHEN b.group_trouble IS NOT NULL OR b.kept IS NULL THEN 'not-looked-at'
@@ -299,7 +312,8 @@ SELECT b.pipeline, b.stream_id, b.old_group, p.entry,
 		FROM stream AS here
 		JOIN stream AS dlq ON dlq.watch_id = here.watch_id AND dlq.role = 'dlq'
 		JOIN stream_dlq_entry AS d ON d.stream_id = dlq.stream_id
-			AND (d.source = p.entry OR d.source IS NULL AND d.content = p.content)
+			AND (d.source = p.entry OR d.content = p.content
+				AND (d.source IS NULL OR entry_ms(d.source) < 1000000000000))
 			AND (d.grp IS NULL OR d.grp = b.grp)
 		WHERE here.stream_id = b.stream_id) THEN 'ok'
 	WHEN p.consumer_id IS NULL THEN 'maybe-acknowledged'
@@ -310,6 +324,9 @@ SELECT b.pipeline, b.stream_id, b.old_group, p.entry,
 	ELSE 'fault'
 	END AS lost
 FROM group_before AS b
-CROSS JOIN pending AS p ON p.group_id = b.old_group
+CROSS JOIN pending AS p ON p.group_id IN (b.old_group, b.whole_group)
 LEFT JOIN stream_consumer AS c USING (consumer_id)
-WHERE b.group_id IS NOT NULL AND b.kind IS NOT 'stream-recreated' AND p.present IS NOT 0;
+WHERE (b.group_id IS NOT NULL OR b.present AND b.trouble IS NOT NULL) AND b.kind IS NOT 'stream-recreated'
+	AND p.present IS NOT 0
+	AND (p.group_id = b.old_group OR NOT EXISTS (
+		SELECT 1 FROM pending AS newer WHERE newer.group_id = b.old_group AND newer.entry = p.entry));

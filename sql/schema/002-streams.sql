@@ -126,7 +126,7 @@ CREATE TABLE pending_count (
 CREATE TABLE stream_dlq_entry (
 	stream_id INTEGER NOT NULL REFERENCES stream,
 	entry     BLOB NOT NULL,
-	source    BLOB,                             -- the first of its values that is an entry id
+	source    BLOB,                             -- the first of its values that is an entry id, of a time if one is
 	grp       BLOB,                             -- the first of its values that is a group of the watch's streams
 	content   INTEGER NOT NULL,                 -- as in pending
 	PRIMARY KEY (stream_id, entry)

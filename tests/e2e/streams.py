@@ -16,6 +16,7 @@ class Streams:
         self.fencepost, self.folder, self.server = tools.fencepost, tools.folder, server
         self.name, self.dlq = tools.name, tools.name + ":dlq"
         self.settings = settings
+        self.top, self.options = {}, []         # of the config, before its sections; of the command
         self.redis = server.client()
         self.audits = 0
 
@@ -62,9 +63,9 @@ class Streams:
         out = self.folder / f"report-{self.audits}"
         path = self.folder / "fencepost.yaml"
         watch = {"key": self.name, "dlq": self.dlq, **self.settings, **settings}
-        path.write_text(json.dumps({"index": "fencepost.db", "redis": {"url": url or self.server.unix_url},
+        path.write_text(json.dumps({**self.top, "index": "fencepost.db", "redis": {"url": url or self.server.unix_url},
                                     "streams": {"mine": {k.replace("_", "."): v for k, v in watch.items()}}}))
-        done = self.fencepost.run(["audit", "-q", "-c", path, "-o", out], cwd=self.folder)
+        done = self.fencepost.run(["audit", "-q", "-c", path, "-o", out, *self.options], cwd=self.folder)
         assert out.exists(), done.out + done.err
         report = cli.Report(out)
         [block] = report.summary["streams"]
