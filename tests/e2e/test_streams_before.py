@@ -156,6 +156,11 @@ def test_stream_recreated(looks, stream):
     assert finding.group == "billing" and "below group billing" in finding.detail
 
 
+def test_stream_recreated_and_read_on(looks):
+    behind(two(looks, before=dict(pending=[dict(entry=at(-20))]), now=dict(consumers={}), stream=dict(entries_added=99)),
+           "stream-recreated")
+
+
 def test_stream_recreated_without_the_group(looks):
     behind(two(looks, now=False, stream=dict(last_generated=at(-600))), "stream-recreated")
 

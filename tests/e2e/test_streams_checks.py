@@ -150,6 +150,7 @@ def test_poison_in_the_dead_letter_stream(looks, entry, linked_by):
     (dict(max_deleted="0-0"), "trimmed"),
     (dict(max_deleted=at(-21)), "trimmed"),
     (dict(max_deleted=at(-20)), "deleted"),
+    (dict(max_deleted=at(-20), first_entry=at(-10)), "deleted"),
     (dict(max_deleted=at(-15), first_entry=at(-30)), "deleted"),
     (dict(max_deleted=at(-15), first_entry=at(-16)), "trimmed or deleted"),
     (dict(max_deleted=None, entries_added=None, first_entry=at(-16)), "trimmed or deleted"),
