@@ -7,7 +7,7 @@
 --   creating a group anew, drops what is pending without a word.
 -- unverifiable: maybe-acknowledged, it is not pending any more and its group and consumer are those of before;
 --   not-sampled, it is not among the pending entries that were kept, then or now; not-looked-at, the pages of pending
---   entries came to no end. Without an earlier look there is nothing to examine.
+--   entries came to no end, or the dead-letter stream could not be read. Without an earlier look there is nothing to examine.
 -- remedy: Find out whether the work was done. If not, make the entry pending again with XCLAIM and FORCE. Claim what a
 --   consumer holds before it is deleted.
 WITH before AS (

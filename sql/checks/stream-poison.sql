@@ -17,6 +17,7 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		coalesce(', the last ' || idle_text || ' ago', ''),
 		CASE
 		WHEN dlq IS NULL THEN 'and no dead-letter stream is configured'
+		WHEN copied IS NULL AND dlq_unread THEN 'and the dead-letter stream was not read to its end'
 		WHEN copied IS NULL THEN 'and is not in the dead-letter stream'
 		ELSE 'copied to the dead-letter stream but not acknowledged'
 		END) AS detail,
@@ -24,7 +25,8 @@ SELECT pipeline, NULL AS topic, NULL AS partition, NULL AS offset, NULL AS key, 
 		'idle_ms', idle_ms, 'idle_max_ms', idle_max_ms, 'added', added_at, 'age_ms', age_ms,
 		'consumer_alive', json(iif(alive IS NULL, 'null', iif(alive, 'true', 'false'))),
 		'consumer_idle_ms', consumer_idle_ms, 'consumer_inactive_ms', consumer_inactive_ms,
-		'dlq', dlq, 'in_dlq', json(iif(dlq IS NULL, 'null', iif(copied IS NULL, 'false', 'true'))),
+		'dlq', dlq, 'in_dlq', json(CASE WHEN copied IS NOT NULL THEN 'true'
+			WHEN dlq IS NULL OR dlq_unread THEN 'null' ELSE 'false' END),
 		'dlq_entry', entry_text(copy), 'linked_by', copied) AS evidence,
 	printf('Look at it: redis-cli XRANGE %s %s %s ; ', word, id, id)
 		|| iif(copied IS NULL,

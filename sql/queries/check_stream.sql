@@ -105,7 +105,8 @@ WITH way AS (
 	FROM pending_claim
 	GROUP BY 1, 2, 3
 ), rest AS (
-	SELECT pipeline, 'not-sampled' AS reason, pages - coalesce(kept, 0) - coalesce(acknowledged, 0) AS n
+	SELECT pipeline, iif(threshold = 9223372036854775807, 'not-looked-at', 'not-sampled') AS reason,
+		pages - coalesce(kept, 0) - coalesce(acknowledged, 0) AS n
 	FROM watched_group
 	UNION ALL
 	SELECT pipeline, 'not-looked-at', pending - coalesce(pages, 0)
@@ -125,7 +126,8 @@ WITH way AS (
 SELECT name, pipeline, reason, sum(n) FROM subject GROUP BY name, pipeline, reason;
 
 -- A faulty entry and all that a finding tells of it. copied: how a dead-letter stream shows that it was moved there, by
--- its id or by its content; NULL: it does not. Ids below 2001 are no times.
+-- its id or by its content; NULL: it does not, as far as it was read: dlq_unread tells whether it was not, or not all of
+-- it. Ids below 2001 are no times.
 CREATE TEMP VIEW pending_case AS
 SELECT fault.fault, g.pipeline, g.stream_id, g.redis_key AS stream, g.text, g.word, g.grp, g.grp_text, g.grp_word,
 	coalesce(c.name, p.consumer) AS consumer, coalesce(key_text(coalesce(c.name, p.consumer)), '') AS consumer_text,
@@ -139,6 +141,7 @@ SELECT fault.fault, g.pipeline, g.stream_id, g.redis_key AS stream, g.text, g.wo
 	iif(entry_ms(p.entry) >= 1000000000000, g.server_ms - entry_ms(p.entry), NULL) AS age_ms,
 	iif(entry_ms(p.entry) BETWEEN 1000000000000 AND 253402300799999,
 		strftime('%Y-%m-%dT%H:%M:%fZ', entry_ms(p.entry) / 1000.0, 'unixepoch'), NULL) AS added_at,
+	dlq.trouble IS NOT NULL OR dlq.listed < dlq.length OR g.dlq IS NOT NULL AND dlq.stream_id IS NULL AS dlq_unread,
 	dead.entry AS copy, iif(dead.entry IS NULL, NULL, iif(dead.source = p.entry, 'id', 'content')) AS copied
 FROM pending_fault AS fault
 CROSS JOIN watched_group AS g USING (group_id)
@@ -321,6 +324,11 @@ SELECT b.pipeline, b.stream_id, b.old_group, p.group_id AS pending_group, p.entr
 		SELECT 1 FROM stream_consumer AS now
 		WHERE now.group_id = b.group_id AND now.name = c.name
 			AND (now.inactive_ms IS NOT -1 OR b.doubt IS NOT NULL)) THEN 'maybe-acknowledged'
+	WHEN EXISTS (
+		SELECT 1
+		FROM stream AS here
+		JOIN stream AS dlq ON dlq.watch_id = here.watch_id AND dlq.role = 'dlq' AND dlq.trouble IS NOT NULL
+		WHERE here.stream_id = b.stream_id) THEN 'not-looked-at'
 	ELSE 'fault'
 	END AS lost
 FROM group_before AS b
