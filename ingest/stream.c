@@ -145,12 +145,15 @@ static void judge_globs(struct stream_watch *watch)
 	const struct stream_config *config = watch->config;
 	struct trouble what;
 
-	if (watch->trouble_count || watch_over(watch) || !stream_is_glob(config->key))
+	if (watch->trouble_count || watch_over(watch))
 		return;
 	if (!watch->met_stream && !watch->expect_empty)
 		trouble_set(&what, "no stream matches %s", config->key);
 	else if (watch->met_stream && !watch->met_group && !stream_is_glob(config->group))
 		trouble_set(&what, "no stream that matches %s has a group %s", config->key, config->group);
+	else if (watch->passed_group && !watch->met_group && !watch->expect_empty)
+		trouble_set(&what, "%s: there are groups, but none that %s fits and that is not excluded", config->key,
+			    config->group);
 	else
 		return;
 	watch_trouble(watch, &what);

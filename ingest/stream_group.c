@@ -262,6 +262,7 @@ static void look_at_groups(struct stream_visit *v)
 			look_at_group(v, group);
 	}
 	v->watch->met_group |= met;
+	v->watch->passed_group |= !met && v->groups.count > 0;
 	if (!met && v->name->named && !stream_is_glob(config->group) && !watch_over(v->watch))
 		miss_group(v);
 }

@@ -43,7 +43,8 @@ struct stream_watch {
 	bool lost;         /* the server no longer answers: nothing more is asked */
 	bool no_time;      /* TIME is not allowed */
 	bool met_stream;   /* there is one at least */
-	bool met_group;    /* the group that the config names is there, on one stream at least */
+	bool met_group;    /* a group that the config asks for is there, on one stream at least */
+	bool passed_group; /* a group was there that the config does not ask for */
 	struct buffer out; /* commands */
 };
 

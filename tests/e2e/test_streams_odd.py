@@ -309,3 +309,17 @@ def test_entries_that_may_not_be_read(tools, redis_factory):
     assert not told(audit) and not audit.block["complete"] and audit.code == 1
     for check in ("stream-stuck", "stream-poison", "stream-trimmed-pending"):
         assert audit.checks[check].unverifiable == {"not-looked-at": 5}, (check, vars(audit.checks[check]))
+
+
+# -- groups that are asked for -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("watch", [{"group": "bil*"}, {"group": "g[1]"}, {"exclude": ["*"]}], ids=str)
+def test_none_of_the_groups_is_asked_for(streams, watch):
+    """A pattern beside all groups that there are is no clean bill; neither is a name that is taken for a pattern."""
+    assert streams.audit(**watch).code == 1     # no stream yet
+    streams.add(1)
+    streams.clean(**watch)                      # nobody has read from it yet
+    streams.group("g[1]")
+    audit = streams.audit(**watch)
+    assert audit.code == 1 and not audit.block["complete"] and "there are groups" in audit.err, audit.err
+    streams.clean(group="g\\[1\\]")
