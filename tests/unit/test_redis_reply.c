@@ -14,33 +14,7 @@
 #include "ingest/redis_conn.h"
 #include "ingest/redis_rate.h"
 #include "ingest/redis_seen.h"
-#include "sql/mem.h"
-
-struct reading {
-	struct reply_arena *arena;
-	redisReader *reader;
-};
-
-static int open_reading(void **state)
-{
-	struct reading *r = xalloc(sizeof(*r));
-
-	r->arena = reply_arena_new();
-	r->reader = redisReaderCreate();
-	reply_arena_attach(r->arena, r->reader);
-	*state = r;
-	return 0;
-}
-
-static int close_reading(void **state)
-{
-	struct reading *r = *state;
-
-	redisReaderFree(r->reader);
-	reply_arena_free(r->arena);
-	free(r);
-	return 0;
-}
+#include "reading.h"
 
 static redisReply *read_all(struct reading *r, const char *bytes, size_t size)
 {

@@ -13,33 +13,7 @@
 
 #include "ingest/redis_reply.h"
 #include "ingest/stream_histogram.h"
-#include "sql/mem.h"
-
-struct reading {
-	struct reply_arena *arena;
-	redisReader *reader;
-};
-
-static int open_reading(void **state)
-{
-	struct reading *r = xalloc(sizeof(*r));
-
-	r->arena = reply_arena_new();
-	r->reader = redisReaderCreate();
-	reply_arena_attach(r->arena, r->reader);
-	*state = r;
-	return 0;
-}
-
-static int close_reading(void **state)
-{
-	struct reading *r = *state;
-
-	redisReaderFree(r->reader);
-	reply_arena_free(r->arena);
-	free(r);
-	return 0;
-}
+#include "reading.h"
 
 /*
  * A reply of protocol 2 from words: *N begins a list of N, :N is a number, _ nil, and anything else a text. Words are
