@@ -264,8 +264,10 @@ static int run_stages(struct session *s, struct trouble *t)
 		return console_fail(s->console, EXIT_TROUBLE, t);
 	if (done == 0)
 		return say_stopped(s);
-	if (strcmp(s->o->command, "audit") != 0)
-		return reports_looked(&s->run, s->index.db, s->o->json, stdout, t) > 0 ? EXIT_CLEAN : EXIT_TROUBLE;
+	if (strcmp(s->o->command, "audit") != 0) {
+		done = reports_looked(&s->run, s->index.db, s->o->json, stdout, t);
+		return done < 0 ? console_fail(s->console, EXIT_TROUBLE, t) : done ? EXIT_CLEAN : EXIT_TROUBLE;
+	}
 	if (check(s, t) < 0)
 		return run_stopped(&s->run) ? say_stopped(s) : console_fail(s->console, EXIT_TROUBLE, t);
 	return publish(s, true, t);
