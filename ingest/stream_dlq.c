@@ -106,20 +106,6 @@ static int read_pages(struct dlq *dlq, struct trouble *t)
 	return stream_rows_flush(&w->rows, t);
 }
 
-/* 1; 0 there is none: the first poison entry makes it; -1 trouble. */
-static int ask_state(struct dlq *dlq, struct stream_state *state, struct trouble *t)
-{
-	enum redis_fault fault = REDIS_FAULT_NONE;
-	redisReply *reply = NULL;
-
-	if (watch_ask(dlq->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), dlq->key }, &reply, &fault,
-		      t) == 0)
-		return stream_state_read(reply, state, t) < 0 ? -1 : 1;
-	if (fault == REDIS_FAULT_OTHER && !strncmp(reply->str, "ERR no such key", 15))
-		return 0;
-	return fault == REDIS_FAULT_WRONG_TYPE ? trouble_set(t, "the key does not hold a stream") : -1;
-}
-
 static void note(struct dlq *dlq, struct trouble *what)
 {
 	trouble_wrap(what, "dlq %.100s", dlq->watch->config->dlq);
@@ -132,9 +118,12 @@ static void look(struct dlq *dlq)
 	struct stream_watch *w = dlq->watch;
 	struct trouble what = { 0 };
 	bool told = w->lost;
+	enum redis_fault fault = REDIS_FAULT_NONE;
 	struct stream_state state = { .length = UNKNOWN, .entries_added = UNKNOWN, .groups = UNKNOWN };
 	int64_t server_ms = w->lost ? UNKNOWN : stream_server_ms(w);
-	int found = w->lost ? trouble_set(&what, "the server does not answer") : ask_state(dlq, &state, &what);
+	/* 0: the first poison entry makes it */
+	int found = w->lost ? trouble_set(&what, "the server does not answer")
+			    : stream_ask_state(w, dlq->key, &state, &fault, &what);
 	const struct fact_stream row = {
 		.watch_id = w->watch_id,
 		.redis_key = dlq->key,

@@ -333,24 +333,18 @@ static struct fact_stream stream_row(const struct stream_visit *v, int64_t serve
 	};
 }
 
-/* 1; 0 there is no such stream; -1 trouble. */
-static int ask_stream(struct stream_visit *v, struct trouble *t)
+int stream_ask_state(struct stream_watch *watch, struct bytes key, struct stream_state *state, enum redis_fault *fault,
+		     struct trouble *t)
 {
-	enum redis_fault fault = REDIS_FAULT_NONE;
 	redisReply *reply = NULL;
 
-	if (watch_ask(v->watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), v->name->key }, &reply, &fault,
-		      t) == 0)
-		return stream_state_read(reply, &v->state, t) < 0 ? -1 : 1;
-	if (fault == REDIS_FAULT_OTHER && !strncmp(reply->str, "ERR no such key", 15)) {
+	if (watch_ask(watch, 3, (struct bytes[]){ BYTES("XINFO"), BYTES("STREAM"), key }, &reply, fault, t) == 0)
+		return stream_state_read(reply, state, t) < 0 ? -1 : 1;
+	if (*fault == REDIS_FAULT_OTHER && !strncmp(reply->str, "ERR no such key", 15)) {
 		trouble_set(t, "there is no such stream");
 		return 0;
 	}
-	if (fault == REDIS_FAULT_WRONG_TYPE) {
-		trouble_set(t, "the key does not hold a stream");
-		return 0;
-	}
-	return -1;
+	return *fault == REDIS_FAULT_WRONG_TYPE ? trouble_set(t, "the key does not hold a stream") : -1;
 }
 
 void stream_look_at(struct stream_watch *watch, const struct stream_name *name)
@@ -359,13 +353,16 @@ void stream_look_at(struct stream_watch *watch, const struct stream_name *name)
 	struct fact_stream row;
 	struct trouble what = { 0 };
 	bool told = watch->lost; /* whoever lost the server said so */
+	enum redis_fault fault = REDIS_FAULT_NONE;
 	int found = -1;
 
 	if (watch->lost)
 		trouble_set(&what, "the server does not answer");
 	row = stream_row(&v, watch->lost ? UNKNOWN : stream_server_ms(watch));
 	if (!watch->lost)
-		found = ask_stream(&v, &what);
+		found = stream_ask_state(watch, name->key, &v.state, &fault, &what);
+	if (fault == REDIS_FAULT_WRONG_TYPE)
+		found = 0;
 	if (found > 0 && ask_groups(&v, &v.groups, &what) < 0)
 		found = -1;
 	if (found != 0 && v.state.last_generated.known) {

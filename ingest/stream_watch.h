@@ -83,6 +83,13 @@ void stream_names_release(struct stream_names *names);
 /* Looks at a stream and its groups. Whatever cannot be looked at is noted, and the watch is not looked. */
 void stream_look_at(struct stream_watch *watch, const struct stream_name *name);
 
+/*
+ * XINFO STREAM: 1 with *state; 0 where there is no such stream, with words; -1 with words. *fault, which is
+ * REDIS_FAULT_NONE before, is the kind of a refusal: a key of another type is one.
+ */
+int stream_ask_state(struct stream_watch *watch, struct bytes key, struct stream_state *state, enum redis_fault *fault,
+		     struct trouble *t);
+
 /* The clock of the server in ms; UNKNOWN where it may not be asked. */
 int64_t stream_server_ms(struct stream_watch *watch);
 
