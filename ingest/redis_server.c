@@ -116,8 +116,7 @@ static int ask_info(const struct run *run, struct redis_conn *conn, const struct
 	return 0;
 }
 
-/* ["1700000000", "123456"]: seconds and microseconds. UNKNOWN where it is anything else. */
-static int64_t time_of(const redisReply *reply)
+int64_t redis_time_us(const redisReply *reply)
 {
 	long long seconds, micros;
 	char *end[2];
@@ -140,7 +139,7 @@ static int ask_time(const struct run *run, struct redis_conn *conn, struct redis
 
 	if (redis_conn_ask(conn, 1, (struct bytes[]){ BYTES("TIME") }, &reply, t) < 0)
 		return -1;
-	set_clock(run, s, trip, time_of(reply));
+	set_clock(run, s, trip, redis_time_us(reply));
 	redis_conn_forget(conn);
 	return 0;
 }

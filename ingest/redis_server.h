@@ -38,6 +38,9 @@ struct bytes redis_server_info(const struct redis_server *server);
 int redis_server_push(struct redis_server *server, struct writer *writer, struct trouble *t);
 int redis_server_add(const struct redis_server *server, sqlite3 *db, struct trouble *t);
 
+/* The reply to TIME, ["1700000000", "123456"], in microseconds; UNKNOWN where it is anything else. */
+int64_t redis_time_us(const redisReply *reply);
+
 /* Looks and pushes. 0 or -1. */
 int redis_server_record(const struct run *run, struct redis_conn *conn, const struct redis_config *redis,
 			struct writer *writer, struct trouble *t);

@@ -1,6 +1,7 @@
 /* stream_group: one stream and its groups, in the order that stream.h gives. */
 #include <stdlib.h>
 
+#include "ingest/redis_server.h"
 #include "ingest/stream_blocks.h"
 #include "ingest/stream_match.h"
 #include "ingest/stream_watch.h"
@@ -56,22 +57,6 @@ static void note_group(struct stream_visit *v, struct bytes group, struct troubl
 
 /* --- the server's clock ------------------------------------------------------------------------------------------- */
 
-static int64_t digits(struct bytes text)
-{
-	int64_t value = 0;
-
-	if (!text.size || text.size > 18)
-		return UNKNOWN;
-	for (size_t i = 0; i < text.size; i++) {
-		int digit = ((const char *)text.at)[i] - '0';
-
-		if (digit < 0 || digit > 9)
-			return UNKNOWN;
-		value = value * 10 + digit;
-	}
-	return value;
-}
-
 static int64_t info_ms(struct stream_watch *watch)
 {
 	struct trouble unheard;
@@ -81,7 +66,7 @@ static int64_t info_ms(struct stream_watch *watch)
 	if (watch_ask(watch, 2, (struct bytes[]){ BYTES("INFO"), BYTES("server") }, &reply, NULL, &unheard) < 0 ||
 	    !reply_is_text(reply))
 		return UNKNOWN;
-	us = digits(redis_info_value(reply_bytes(reply), "server_time_usec"));
+	us = redis_info_number(reply_bytes(reply), "server_time_usec");
 	return us == UNKNOWN ? UNKNOWN : us / 1000;
 }
 
@@ -89,7 +74,7 @@ int64_t stream_server_ms(struct stream_watch *watch)
 {
 	struct trouble unheard;
 	redisReply *reply;
-	int64_t seconds, us;
+	int64_t us;
 
 	if (watch->no_time)
 		return info_ms(watch);
@@ -98,9 +83,8 @@ int64_t stream_server_ms(struct stream_watch *watch)
 		watch->no_time = true;
 		return watch->lost ? UNKNOWN : info_ms(watch);
 	}
-	seconds = digits(reply_bytes(reply->element[0]));
-	us = digits(reply_bytes(reply->element[1]));
-	return seconds == UNKNOWN || us == UNKNOWN ? UNKNOWN : seconds * 1000 + us / 1000;
+	us = redis_time_us(reply);
+	return us == UNKNOWN ? UNKNOWN : us / 1000;
 }
 
 /* --- a group ------------------------------------------------------------------------------------------------------ */
