@@ -90,7 +90,10 @@ static void read_part(sqlite3_stmt *row, const struct fold_topic *topic, struct 
 		.aborted = sqlite3_column_int64(row, 10),
 		.gap_end = sqlite3_column_int64(row, 11),
 		.certain = xarray(topic->count_n, sizeof(*part->certain)),
+		.stale_from = xarray(topic->count_n, sizeof(*part->stale_from)),
 	};
+	for (size_t i = 0; i < topic->count_n; i++)
+		part->stale_from[i] = INT64_MAX;
 	part->has_horizon = sqlite3_column_type(row, 1) != SQLITE_NULL && sqlite3_column_type(row, 2) != SQLITE_NULL;
 	if (!part->has_horizon)
 		part->horizon = (struct horizon){ 0, 0 };
@@ -166,8 +169,10 @@ int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *top
 
 static void topic_release(struct fold_topic *topic)
 {
-	for (size_t i = 0; i < topic->part_n; i++)
+	for (size_t i = 0; i < topic->part_n; i++) {
 		free(topic->parts[i].certain);
+		free(topic->parts[i].stale_from);
+	}
 	free(topic->parts);
 	free(topic->count);
 	free(topic->name);

@@ -24,8 +24,10 @@ struct fold_partition {
 	int64_t committed, log_start; /* C and the log start read before it; UNKNOWN */
 	int64_t aborted;         /* records */
 	int64_t gap_end;         /* end of the last gap_range; 0: none */
-	int64_t *
-		certain; /* per count: below this offset a binding record is certain; INT64_MAX for the present count */
+	/* Per count: below this offset a binding record is certain; INT64_MAX for the present count. */
+	int64_t *certain;
+	/* Per count: from this offset on, a record at home under it alone is stale: its producer should have known better. */
+	int64_t *stale_from;
 };
 
 struct fold_topic {

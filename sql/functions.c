@@ -13,6 +13,7 @@ SQLITE_EXTENSION_INIT3
 #include "sql/keyhash.h"
 #include "sql/keytext.h"
 #include "sql/partitioner.h"
+#include "sql/placer.h"
 #include "sql/slot.h"
 #include "sql/verdict.h"
 
@@ -100,34 +101,35 @@ static void sql_home_partition(sqlite3_context *context, int argc, sqlite3_value
 		sqlite3_result_int(context, home_partition(key.bytes, key.len, n));
 }
 
-static void unknown_partitioner(sqlite3_context *context)
+static void unknown_placer(sqlite3_context *context)
 {
-	fail(context, name_of(context),
-	     "no such partitioner; there are"
-#define X(name, hash, reduction, users) " " #name
-	     PARTITIONERS(X)
-#undef X
-	);
+	char *text = sqlite3_mprintf("no such partitioner; there are %s", placer_words);
+
+	if (!text) {
+		sqlite3_result_error_nomem(context);
+		return;
+	}
+	fail(context, name_of(context), text);
+	sqlite3_free(text);
 }
 
 static void sql_partition_by(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const char *name = (const char *)sqlite3_value_text(argv[0]);
-	const struct partitioner *p;
+	struct placer placer;
 	struct key key;
 	int32_t n, partition;
 
 	(void)argc;
 	if (!name)
 		return;
-	p = partitioner_by_name(name);
-	if (!p) {
-		unknown_partitioner(context);
+	if (!placer_parse(name, &placer)) {
+		unknown_placer(context);
 		return;
 	}
 	if (read_key(context, argv[1], &key) <= 0 || read_count(context, argv[2], &n) <= 0)
 		return;
-	partition = partitioner_apply(p, key.bytes, key.len, n);
+	partition = placer_partition(&placer, key.bytes, key.len, n);
 	if (partition >= 0)
 		sqlite3_result_int(context, partition);
 }

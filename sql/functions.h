@@ -3,7 +3,8 @@
  *
  *     murmur2(key)                  Kafka's murmur2 as Java shows it, a signed 32-bit integer: murmur2('') = 275646681
  *     home_partition(key, n)        toPositive(murmur2(key)) % n
- *     partition_by(name, key, n)    the same by another partitioner (sql/partitioner.h); NULL where not applicable
+ *     partition_by(name, key, n)    the same by another partitioner, or over a part of the key: 'crc32',
+ *                                   'murmur2/windowed' (sql/placer.h); NULL where the key has no home
  *     fence_verdict(home, current_epoch, fence_partition, fence_offset, record_partition, record_offset, caller_epoch)
  *                                   APPLY, REEMIT, SKIP, REBASE, FENCE or DLQ, exactly as worker and Lua script decide.
  *                                   The first three after home are what Redis holds, integers or the stored text: NULL

@@ -216,43 +216,8 @@ static bool hash_phash2(const uint8_t *key, size_t len, uint32_t *hash)
 	return true;
 }
 
-static int32_t reduce_mask(uint32_t hash, int32_t n)
-{
-	return (int32_t)((hash & 0x7fffffff) % (uint32_t)n);
-}
-
-static int32_t reduce_mask0(uint32_t hash, int32_t n)
-{
-	uint32_t h = hash & 0x7fffffff;
-
-	return h == 0x7fffffff ? 0 : (int32_t)(h % (uint32_t)n);
-}
-
-/* kafka-node masks at every step, which leaves the low 31 bits of the hash all the same, and sends 0 to 1. */
-static int32_t reduce_mask1(uint32_t hash, int32_t n)
-{
-	uint32_t h = hash & 0x7fffffff;
-
-	return (int32_t)((h ? h : 1) % (uint32_t)n);
-}
-
-static int32_t reduce_mod(uint32_t hash, int32_t n)
-{
-	return (int32_t)(hash % (uint32_t)n);
-}
-
-static int32_t reduce_abs(uint32_t hash, int32_t n)
-{
-	return (int32_t)((hash & 0x80000000 ? 0 - hash : hash) % (uint32_t)n);
-}
-
-static int32_t reduce_abs0(uint32_t hash, int32_t n)
-{
-	return hash == 0x80000000 ? 0 : reduce_abs(hash, n);
-}
-
 const struct partitioner partitioners[PARTITIONER_COUNT] = {
-#define X(name, hash, reduction, users) { #name, users, hash_##hash, reduce_##reduction },
+#define X(name, hash, reduction, users) { #name, users, hash_##hash, REDUCE_##reduction },
 	PARTITIONERS(X)
 #undef X
 };
@@ -269,5 +234,5 @@ int32_t partitioner_apply(const struct partitioner *p, const void *key, size_t l
 {
 	uint32_t hash;
 
-	return p->hash(key, len, &hash) ? p->reduce(hash, n) : -1;
+	return p->hash(key, len, &hash) ? partition_reduce(p->reduction, hash, n) : -1;
 }

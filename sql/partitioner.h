@@ -103,15 +103,44 @@ enum {
 	PARTITIONER_COUNT
 };
 
+enum partition_reduction { REDUCE_mask, REDUCE_mod, REDUCE_abs, REDUCE_abs0, REDUCE_mask0, REDUCE_mask1 };
+
 /* A partitioner: a plain value, static for the life of the program. */
 struct partitioner {
 	const char *name;
 	const char *users;
 	/* Hashes a key, so that one hash serves many counts; false where the key is outside the function's domain. */
 	bool (*hash)(const uint8_t *key, size_t len, uint32_t *hash);
-	/* Reduces a hash to a partition of [0, n), n > 0. */
-	int32_t (*reduce)(uint32_t hash, int32_t n);
+	enum partition_reduction reduction;
 };
+
+/* What a reduction takes modulo n. kafka-node masks at every step, which leaves the low 31 bits all the same. */
+static inline uint32_t partition_dividend(enum partition_reduction reduction, uint32_t hash)
+{
+	uint32_t masked = hash & 0x7fffffff;
+
+	switch (reduction) {
+	case REDUCE_mask:
+		return masked;
+	case REDUCE_mod:
+		return hash;
+	case REDUCE_abs:
+		return hash & 0x80000000 ? 0 - hash : hash;
+	case REDUCE_abs0:
+		return hash == 0x80000000 ? 0 : hash & 0x80000000 ? 0 - hash : hash;
+	case REDUCE_mask0:
+		return masked == 0x7fffffff ? 0 : masked;
+	case REDUCE_mask1:
+		return masked ? masked : 1;
+	}
+	return hash;
+}
+
+/* Reduces a hash to a partition of [0, n), n > 0. */
+static inline int32_t partition_reduce(enum partition_reduction reduction, uint32_t hash, int32_t n)
+{
+	return (int32_t)(partition_dividend(reduction, hash) % (uint32_t)n);
+}
 
 extern const struct partitioner partitioners[PARTITIONER_COUNT];
 

@@ -286,7 +286,7 @@ static void test_reductions(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(partitioners[rows[i].id].reduce(rows[i].hash, rows[i].n), rows[i].partition);
+		assert_int_equal(partition_reduce(partitioners[rows[i].id].reduction, rows[i].hash, rows[i].n), rows[i].partition);
 }
 
 static void test_names(void **state)

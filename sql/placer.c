@@ -1,0 +1,46 @@
+/* placer: its text, and the partition of one key. */
+#include "sql/placer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char placer_words[] =
+#define X(name, hash, reduction, users) #name " "
+	PARTITIONERS(X)
+#undef X
+	"and, after a slash, a part of the key:"
+#define X(name, word, what) " " word
+	KEYPARTS(X)
+#undef X
+	;
+
+bool placer_parse(const char *text, struct placer *placer)
+{
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+
+	placer->part = KEYPART_WHOLE;
+	if (slash && !keypart_by_word(slash + 1, strlen(slash + 1), &placer->part))
+		return false;
+	for (size_t i = 0; i < PARTITIONER_COUNT; i++) {
+		placer->partitioner = &partitioners[i];
+		if (strlen(partitioners[i].name) == len && memcmp(partitioners[i].name, text, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+void placer_text(const struct placer *placer, char *out)
+{
+	bool whole = placer->part == KEYPART_WHOLE;
+
+	snprintf(out, PLACER_TEXT, "%s%s%s", placer->partitioner->name, whole ? "" : "/",
+		 whole ? "" : keypart_word(placer->part));
+}
+
+int32_t placer_partition(const struct placer *placer, const void *key, size_t len, int32_t n)
+{
+	uint32_t dividend;
+
+	return placer_dividend(placer, key, len, &dividend) ? (int32_t)(dividend % (uint32_t)n) : -1;
+}
