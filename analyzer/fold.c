@@ -132,10 +132,11 @@ static void begin(struct fold *f)
 	size_t cells = f->topic->count[0] > 0 ? (size_t)f->topic->count[0] * LEGAL_COUNT : 0;
 
 	keytable_init(&f->table, keeps_values(f->topic));
-	f->placement = (struct placement){ xarray(cells, sizeof(int64_t)), xarray(cells, sizeof(int64_t)), cells };
+	f->placement = (struct placement){ xarray(cells + 1, sizeof(int64_t)), xarray(cells + 1, sizeof(int64_t)), cells };
 	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
 	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
-	f->positive = xarray(CHUNK_RECORDS_MAX, sizeof(*f->positive));
+	f->dividend = xarray(CHUNK_RECORDS_MAX, sizeof(*f->dividend));
+	f->homeless = xarray(CHUNK_RECORDS_MAX, sizeof(*f->homeless));
 	f->scan = chunk_scan_new(f->db, columns(f->topic));
 }
 
@@ -143,7 +144,8 @@ static void end(struct fold *f)
 {
 	chunk_scan_free(f->scan);
 	free(f->hash);
-	free(f->positive);
+	free(f->dividend);
+	free(f->homeless);
 	free(f->first_place);
 	free(f->filter);
 	free(f->placement.records);

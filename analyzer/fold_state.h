@@ -18,8 +18,8 @@
 #include "sql/run.h"
 #include "sql/trouble.h"
 
-/* fence_state.fence_legal and the like, from the ordinal of a count. */
-enum legal { LEGAL_NOT, LEGAL_HOME, LEGAL_OLDER, LEGAL_COUNT };
+/* placement.legal, and but for the last fence_state.fence_legal and the like, from the ordinal of a count. */
+enum legal { LEGAL_NOT, LEGAL_HOME, LEGAL_OLDER, LEGAL_STALE, LEGAL_COUNT };
 
 static inline enum legal legal_of(int32_t ordinal)
 {
@@ -44,13 +44,16 @@ struct partition_count {
 	int64_t hole_end;        /* of the last hole from which a record may be gone; 0: none */
 	int64_t waiting_ms;      /* of the first record at or above the commit; UNKNOWN */
 	int64_t expired, expired_first, expired_last, expired_first_ms, expired_last_ms;
+	int64_t homeless;        /* records whose key has no home */
+	int64_t off_home, off_home_first, off_home_last, off_home_first_ms, off_home_last_ms;
+	int64_t legal, legal_between; /* other records with a home since the first off home; up to the last */
 	int64_t next;            /* offset after the last record met */
 };
 
 /* Records and distinct keys of the partition at hand, by home and enum legal: [home * LEGAL_COUNT + legal]. */
 struct placement {
 	int64_t *records, *keys;
-	size_t cells;            /* 0: the partition count is not known */
+	size_t cells;            /* 0: the partition count is not known; one more is there for keys without a home */
 };
 
 struct fold {
@@ -67,7 +70,8 @@ struct fold {
 	uint64_t *filter;        /* bits by hash: the table may have it */
 	size_t filter_bits;      /* a power of two */
 	int64_t *hash;           /* of the chunk at hand */
-	uint32_t *positive;      /* likewise: toPositive(murmur2) */
+	uint32_t *dividend;      /* likewise: modulo a partition count it is the home */
+	bool *homeless;          /* likewise: the key has no home */
 	size_t memory, budget;   /* bytes for table and seen together; those for the table */
 	bool too_large;          /* the sample does not fit */
 	bool halved;             /* a threshold was halved */
@@ -83,11 +87,11 @@ struct fold {
 	struct rejected_span rejected_here;
 };
 
-/* The ordinal of the first count under which the hash is at home in the partition, or -1. */
-static inline int32_t fold_ordinal(const struct fold_topic *topic, uint32_t positive, int32_t partition)
+/* The ordinal of the first count under which a key of that dividend is at home in the partition, or -1. */
+static inline int32_t fold_ordinal(const struct fold_topic *topic, uint32_t dividend, int32_t partition)
 {
 	for (size_t i = 0; i < topic->count_n; i++)
-		if (topic->count[i] > 0 && positive % (uint32_t)topic->count[i] == (uint32_t)partition)
+		if (topic->count[i] > 0 && dividend % (uint32_t)topic->count[i] == (uint32_t)partition)
 			return (int32_t)i;
 	return -1;
 }

@@ -6,7 +6,7 @@
 
 #include "sql/faultpoint.h"
 #include "sql/keyhash.h"
-#include "sql/partitioner.h"
+#include "sql/placer.h"
 
 enum { AHEAD_SLOT = 36, AHEAD_PLACE = 24, AHEAD_KEY = 12 }; /* records */
 
@@ -17,19 +17,50 @@ struct item {
 	struct key key;
 	uint32_t home;
 	int32_t ordinal;
+	enum legal legal;
+	bool homeless;
 };
 
 static void hash_part(struct fold *f, const struct chunk_part *part)
 {
 	const struct chunk_view *view = part->view;
+	const struct placer *placer = &f->topic->placer;
+	bool plain = placer_is_plain(placer);
 
 	for (size_t i = part->from; i < part->to; i++) {
 		const uint8_t *key = view->key_bytes + view->key_at[i];
 		size_t size = view->key_at[i + 1] - view->key_at[i];
 
 		f->hash[i] = key_hash(key, size);
-		f->positive[i] = murmur2(key, size) & 0x7fffffff;
+		if (plain)
+			f->dividend[i] = murmur2(key, size) & 0x7fffffff;
+		else
+			f->homeless[i] = !placer_dividend(placer, key, size, &f->dividend[i]);
 	}
+}
+
+/* The home of the record's key, and what its partition is to it. */
+static void place_item(const struct fold *f, struct item *item)
+{
+	const struct fold_topic *topic = f->topic;
+	uint32_t dividend = f->dividend[item->i];
+
+	item->homeless = f->homeless[item->i];
+	if (item->homeless) {
+		item->ordinal = -1;
+		item->legal = LEGAL_NOT;
+		return;
+	}
+	item->home = topic->count[0] > 0 ? dividend % (uint32_t)topic->count[0] : 0;
+	item->ordinal = fold_ordinal(topic, dividend, f->part->partition);
+	item->legal = legal_of(item->ordinal);
+	if (item->ordinal > 0 && item->view->offset[item->i] >= f->part->stale_from[item->ordinal])
+		item->legal = LEGAL_STALE;
+}
+
+static size_t cell_of(const struct fold *f, const struct item *item)
+{
+	return item->homeless ? f->placement.cells : item->home * LEGAL_COUNT + item->legal;
 }
 
 static bool filter_has(const struct fold *f, int64_t hash)
@@ -61,9 +92,16 @@ static uint32_t new_place(struct fold *f, const struct item *item)
 		return NOBODY;
 	}
 	index = keytable_add_place(&f->table, entry, &item->key, f->part->partition);
-	keytable_place(&f->table, index)->legal = (int16_t)item->ordinal;
+	keytable_place(&f->table, index)->legal = item->legal == LEGAL_STALE ? -1 : (int16_t)item->ordinal;
 	f->too_large = FAULT(FOLD_FULL) || keytable_bytes(&f->table) > f->budget;
 	return index;
+}
+
+/* The record is of the key that the slot stands for. */
+static void take_slot(const struct fold *f, struct seen_slot *slot, const struct item *item)
+{
+	if (item->legal == LEGAL_STALE)
+		slot->mark = (uint32_t)cell_of(f, item) + 1;
 }
 
 /* The place of the record's key, or NOBODY. */
@@ -76,15 +114,18 @@ static uint32_t find_place(struct fold *f, const struct item *item)
 		if (slot->hash != item->key.hash)
 			continue;
 		if (slot->place == NOBODY) {
+			take_slot(f, slot, item);
 			if (is_recent(f, item))
 				slot->place = new_place(f, item);
 			return slot->place;
 		}
-		if (place_is(keytable_place(&f->table, slot->place), item->key.bytes, item->key.size))
+		if (place_is(keytable_place(&f->table, slot->place), item->key.bytes, item->key.size)) {
+			take_slot(f, slot, item);
 			return slot->place;
+		}
 	}
 	new = (struct seen_slot){ .hash = item->key.hash, .place = new_place(f, item),
-				  .mark = item->home * LEGAL_COUNT + legal_of(item->ordinal) + 1 };
+				  .mark = (uint32_t)cell_of(f, item) + 1 };
 	if (new.place != NOBODY || seen_counts(&f->seen, new.hash))
 		seen_fill(&f->seen, slot, &new);
 	return new.place;
@@ -186,7 +227,7 @@ static void take_sampled(struct fold *f, struct key_place *place, const struct i
 	place->fell |= ms < place->last_ms;
 	place->last_offset = offset;
 	place->last_ms = ms;
-	if (place->legal < 0)
+	if (place->legal < 0 || item->legal == LEGAL_STALE)
 		f->refused++;
 	else if (f->rejected_here.at < f->rejected_here.end && rejected_next(&f->rejected_here, offset))
 		take_rejected(f, place, item);
@@ -194,18 +235,44 @@ static void take_sampled(struct fold *f, struct key_place *place, const struct i
 		take_legal(f, place, item);
 }
 
+static void count_off_home(struct partition_count *count, const struct item *item)
+{
+	int64_t offset = item->view->offset[item->i], ms = item->view->timestamp_ms[item->i];
+
+	if (count->off_home++ == 0) {
+		count->off_home_first = offset;
+		count->off_home_first_ms = ms;
+	}
+	count->off_home_last = offset;
+	count->off_home_last_ms = ms;
+	count->legal_between = count->legal;
+}
+
+/* A record whose key has a home. */
+static void take_placed(struct fold *f, const struct item *item)
+{
+	if (item->legal == LEGAL_NOT)
+		count_off_home(&f->count, item);
+	else if (f->count.off_home)
+		f->count.legal++;
+	if (item->legal == LEGAL_NOT || item->legal == LEGAL_STALE)
+		offhome_add(&f->offhome, &item->key,
+			    &(struct offhome_record){ f->part->partition, (int32_t)item->home,
+						      item->legal == LEGAL_STALE, item->view->offset[item->i],
+						      item->view->timestamp_ms[item->i] });
+}
+
 static void take(struct fold *f, const struct item *item)
 {
 	uint32_t place = find_place(f, item);
 
-	if (f->placement.cells)
-		f->placement.records[item->home * LEGAL_COUNT + legal_of(item->ordinal)]++;
+	f->placement.records[cell_of(f, item)]++;
 	if (place != NOBODY)
 		take_sampled(f, keytable_place(&f->table, place), item);
-	if (item->ordinal < 0 && f->placement.cells)
-		offhome_add(&f->offhome, &item->key,
-			    &(struct offhome_record){ f->part->partition, (int32_t)item->home,
-						      item->view->offset[item->i], item->view->timestamp_ms[item->i] });
+	if (item->homeless)
+		f->count.homeless++;
+	else if (f->placement.cells)
+		take_placed(f, item);
 }
 
 /* The place that a record's slot most likely holds, or NULL. */
@@ -251,7 +318,6 @@ static inline void prefetch(const struct fold *f, size_t i, size_t to)
 static void take_part(struct fold *f, const struct chunk_part *part)
 {
 	const struct chunk_view *view = part->view;
-	int32_t count = f->topic->count[0];
 
 	hash_part(f, part);
 	for (size_t i = part->from; i < part->to && !f->too_large; i++) {
@@ -264,8 +330,7 @@ static void take_part(struct fold *f, const struct chunk_part *part)
 		}
 		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i],
 					 view->key_at[i + 1] - view->key_at[i] };
-		item.home = count > 0 ? f->positive[i] % (uint32_t)count : 0;
-		item.ordinal = fold_ordinal(f->topic, f->positive[i], f->part->partition);
+		place_item(f, &item);
 		take(f, &item);
 		f->too_large |= f->seen.full;
 	}
@@ -351,7 +416,7 @@ static void begin_partition(struct fold *f)
 					     .hole_end = f->part->gap_end };
 	f->rejected_here = rejected_in(&f->rejected, f->part->partition);
 	seen_begin(&f->seen, 0);
-	for (size_t i = 0; i < f->placement.cells; i++)
+	for (size_t i = 0; i <= f->placement.cells; i++)
 		f->placement.records[i] = f->placement.keys[i] = 0;
 }
 
@@ -399,17 +464,19 @@ static void see_part(struct fold *f, const struct chunk_part *part)
 	hash_part(f, part);
 	for (size_t i = part->from; i < part->to; i++) {
 		int64_t hash = f->hash[i];
+		struct item item = { .view = part->view, .i = i };
 		struct seen_slot *slot = seen_first(&f->seen, hash);
-		uint32_t home = f->positive[i] % (uint32_t)f->topic->count[0];
-		struct seen_slot new = { .hash = hash, .place = NOBODY };
 
 		if ((part->view->flags[i] & RECORD_NULL_KEY) || !seen_counts(&f->seen, hash))
 			continue;
 		while (slot->mark && slot->hash != hash)
 			slot = seen_next(&f->seen, slot);
-		new.mark = home *LEGAL_COUNT + legal_of(fold_ordinal(f->topic, f->positive[i], f->part->partition)) + 1;
-		if (!slot->mark)
-			seen_fill(&f->seen, slot, &new);
+		place_item(f, &item);
+		if (slot->mark)
+			take_slot(f, slot, &item);
+		else
+			seen_fill(&f->seen, slot,
+				  &(struct seen_slot){ hash, NOBODY, (uint32_t)cell_of(f, &item) + 1 });
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "sql/db.h"
 #include "sql/faultpoint.h"
 #include "sql/mem.h"
-#include "sql/partitioner.h"
+#include "sql/placer.h"
 #include "sql/verdict.h"
 #include "sql_data.h"
 
@@ -141,6 +141,13 @@ static void fill_partition_state(void *context, size_t index, struct bulk_row *r
 	bulk_int(row, expired ? count->expired_last : UNKNOWN);
 	bulk_int(row, expired ? count->expired_first_ms : UNKNOWN);
 	bulk_int(row, expired ? count->expired_last_ms : UNKNOWN);
+	bulk_int(row, count->homeless);
+	bulk_int(row, count->off_home);
+	bulk_int(row, count->off_home ? count->off_home_first : UNKNOWN);
+	bulk_int(row, count->off_home ? count->off_home_first_ms : UNKNOWN);
+	bulk_int(row, count->off_home ? count->off_home_last : UNKNOWN);
+	bulk_int(row, count->off_home ? count->off_home_last_ms : UNKNOWN);
+	bulk_int(row, count->legal_between);
 }
 
 int fold_write_partition(struct fold *f, struct trouble *t)
@@ -193,11 +200,11 @@ static struct whole whole_of(const struct fold *f, const struct key_entry *entry
 }
 
 /* See fence_state.unproven. -1: none. */
-static int64_t unproven(const struct fold *f, const struct key_entry *entry, uint32_t positive)
+static int64_t unproven(const struct fold *f, const struct key_entry *entry, uint32_t dividend)
 {
 	for (size_t i = 0; i < f->topic->count_n; i++) {
 		int32_t count = f->topic->count[i];
-		int32_t partition = count > 0 ? (int32_t)(positive % (uint32_t)count) : -1;
+		int32_t partition = count > 0 ? (int32_t)(dividend % (uint32_t)count) : -1;
 		const struct fold_partition *part = fold_topic_part(f->topic, partition);
 
 		if (partition < 0)
@@ -210,14 +217,12 @@ static int64_t unproven(const struct fold *f, const struct key_entry *entry, uin
 	return -1;
 }
 
-static void add_fence(struct bulk_row *row, const struct fold *f, const struct key_entry *entry, uint32_t positive)
+/* legal: of the fence's partition; UNKNOWN. */
+static void add_fence(struct bulk_row *row, const struct key_entry *entry, int64_t legal)
 {
-	bool fence = entry->fence_partition >= 0;
 	bool met = entry->fence_ms != UNKNOWN;
 
-	bulk_int(row, fence && f->topic->count[0] > 0
-			      ? (int64_t)legal_of(fold_ordinal(f->topic, positive, entry->fence_partition))
-			      : UNKNOWN);
+	bulk_int(row, entry->fence_partition >= 0 ? legal : UNKNOWN);
 	bulk_text(row, at_fence_words[entry->at_fence]);
 	bulk_int(row, entry->fence_ms);
 	bulk_int(row, met ? entry->fence_tombstone : UNKNOWN);
@@ -320,19 +325,22 @@ static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 	uint32_t at = entry_at(f, index);
 	const struct key_entry *entry = keytable_entry(&f->table, at);
 	struct whole whole = whole_of(f, entry);
-	uint32_t positive = murmur2(entry->key, entry->key_size) & 0x7fffffff;
+	uint32_t dividend = 0;
+	bool has_home = f->topic->count[0] > 0 &&
+			placer_dividend(&f->topic->placer, entry->key, entry->key_size, &dividend);
+	int32_t ordinal = has_home ? fold_ordinal(f->topic, dividend, entry->fence_partition) : -1;
 
 	prefetch_places(f, index + ROWS_AHEAD);
 	bulk_int(row, index < unlooked(f) ? unlooked_id(f, index) : entry->fence_id);
 	bulk_int(row, f->topic->topic_id);
-	bulk_int(row, f->topic->count[0] > 0 ? (int64_t)(positive % (uint32_t)f->topic->count[0]) : UNKNOWN);
+	bulk_int(row, has_home ? (int64_t)(dividend % (uint32_t)f->topic->count[0]) : UNKNOWN);
 	bulk_int(row, whole.records);
 	bulk_int(row, whole.legal);
 	bulk_int(row, entry->rebases);
 	bulk_int(row, whole.newest_ms);
-	bulk_offset(row, unproven(f, entry, positive));
+	bulk_offset(row, has_home ? unproven(f, entry, dividend) : -1);
 	bulk_int(row, entry->elsewhere);
-	add_fence(row, f, entry, positive);
+	add_fence(row, entry, has_home ? (int64_t)legal_of(ordinal) : UNKNOWN);
 	add_home(row, whole.home, is_at_home(f, entry));
 	add_older(row, &whole);
 	add_value(row, f, at);
@@ -377,6 +385,7 @@ static void fill_off_home(void *context, size_t index, struct bulk_row *row)
 	bulk_int(row, key->last_offset);
 	bulk_int(row, key->first_ms);
 	bulk_int(row, key->last_ms);
+	bulk_int(row, key->stale);
 }
 
 static int write_off_home(struct fold *f, struct trouble *t)

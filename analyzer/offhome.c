@@ -87,6 +87,7 @@ static struct offhome_key *add(struct offhome *offhome, const struct key *key, c
 	new = &offhome->keys[offhome->count];
 	*new = (struct offhome_key){ .hash = key->hash, .key = xmemdup(key->bytes, key->size), .key_size = key->size,
 				     .partition = record->partition, .home = record->home,
+				     .stale = record->stale,
 				     .first_offset = record->offset, .first_ms = record->timestamp_ms };
 	put(offhome, offhome->count++);
 	return new;

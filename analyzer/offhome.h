@@ -5,6 +5,7 @@
 #ifndef ANALYZER_OFFHOME_H
 #define ANALYZER_OFFHOME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct offhome_key {
 	uint8_t *key;            /* owned */
 	uint32_t key_size;
 	int32_t partition, home;
+	bool stale;              /* at home under an earlier count, from a producer that should have known better */
 	int64_t records, first_offset, last_offset, first_ms, last_ms;
 };
 
@@ -31,6 +33,7 @@ struct offhome {
 
 struct offhome_record {
 	int32_t partition, home;
+	bool stale;
 	int64_t offset, timestamp_ms;
 };
 

@@ -24,11 +24,22 @@ enum {
 	RECENT_THRESHOLD,
 	RECENT_FROM_MS,
 	PARTITIONS,
+	PARTITIONER,
 };
 
 static bool is(sqlite3_stmt *row, int column, const char *word)
 {
 	return strcmp((const char *)sqlite3_column_text(row, column), word) == 0;
+}
+
+/* The placer of the pipeline; an index of a later program may name one that this program has not. */
+static int read_placer(sqlite3_stmt *row, struct fold_topic *topic, struct trouble *t)
+{
+	const char *text = (const char *)sqlite3_column_text(row, PARTITIONER);
+
+	if (placer_parse(text, &topic->placer))
+		return 0;
+	return trouble_set(t, "fold %s: no such partitioner: %.100s; there are " PLACER_WORDS, topic->name, text);
 }
 
 static void read_topic(const struct run *run, sqlite3_stmt *row, struct fold_topic *topic)
@@ -159,7 +170,11 @@ int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *top
 	db_bind_int(rows, 1, run->id);
 	while ((more = db_step(rows, t)) > 0) {
 		topics->items = xgrow(topics->items, topics->n + 1, sizeof(*topics->items));
-		read_topic(run, rows, &topics->items[topics->n++]);
+		read_topic(run, rows, &topics->items[topics->n]);
+		if (read_placer(rows, &topics->items[topics->n++], t) < 0)
+			more = -1;
+		if (more < 0)
+			break;
 	}
 	sqlite3_finalize(rows);
 	for (size_t i = 0; more == 0 && i < topics->n; i++)

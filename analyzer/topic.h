@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sql/placer.h"
 #include "sql/run.h"
 #include "sql/trouble.h"
 
@@ -38,6 +39,7 @@ struct fold_topic {
 	bool delete_tombstones, ignore_tombstones;
 	bool rejects_dlq;
 	bool suspect_holes;      /* a record may be gone from any hole: compacted, or a policy that nobody could read */
+	struct placer placer;    /* where its keys are at home */
 	int64_t threshold, recent_threshold, recent_from_ms; /* recent_from_ms INT64_MAX: no recent stratum */
 	int32_t *count;          /* partition counts, the present one first; count[0] is -1 where it is not known */
 	size_t count_n;

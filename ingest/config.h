@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "ingest/template.h"
+#include "sql/placer.h"
 #include "sql/run.h"
 #include "sql/trouble.h"
 
@@ -97,6 +98,7 @@ struct pipeline_config {
 	size_t partitions_before_count;
 	char **copartitioned;
 	size_t copartitioned_count;
+	struct placer placer;           /* how producers place keys; Kafka's murmur2 unless told */
 	bool one_topic_only;            /* a ^regex that must not match more than one topic: a template lacks {topic} */
 	struct properties kafka;        /* the general ones, then the pipeline's, then -F, then -X */
 	char mapping_sha256[65];        /* of Redis address, key template, key format, epoch template, field names */

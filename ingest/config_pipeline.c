@@ -162,6 +162,17 @@ static int read_partitions_before(const struct reader *r, const struct rule *rul
 	return 0;
 }
 
+static int read_partitioner(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
+{
+	struct pipeline_config *p = &((struct pipeline_draft *)into)->p;
+
+	if (!value_text(r, rule, value))
+		return -1;
+	if (placer_parse(value->text, &p->placer))
+		return 0;
+	return reader_bad_value(r, rule, value, "valid: " PLACER_WORDS);
+}
+
 static int read_copartitioned(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
 {
 	struct names *names = &((struct pipeline_draft *)into)->copartitioned;
@@ -204,6 +215,8 @@ static const struct rule rules[] = {
 	{ .key = "rejects", .read = read_word, AT(p.rejects), .type = "none, dlq, silent",
 	  .otherwise = "dlq where dlq is given, else none", .words = rejects_words },
 	{ .key = "partitions.before", .read = read_partitions_before, .type = "list of integers", .otherwise = "none" },
+	{ .key = "partitioner", .read = read_partitioner, .type = "partitioner, or partitioner/part of the key",
+	  .standard = "murmur2" },
 	{ .key = "copartitioned.with", .read = read_copartitioned, AT(copartitioned), .type = "list of topics",
 	  .otherwise = "none" },
 	{ .key = "kafka", .read = read_kafka, AT(p.kafka), .type = "mapping", .otherwise = "none" },
@@ -219,8 +232,12 @@ static int read_pipeline(const struct reader *r, const struct node_entry *entry,
 	char *where;
 	int status;
 
-	*pipeline =
-		(struct pipeline_draft){ .p.name = xstrdup(key->text), .p.line = key->line, .p.expires_ms = UNKNOWN };
+	*pipeline = (struct pipeline_draft){
+		.p.name = xstrdup(key->text),
+		.p.line = key->line,
+		.p.expires_ms = UNKNOWN,
+		.p.placer.partitioner = &partitioners[PARTITIONER_murmur2],
+	};
 	pipeline->node = entry->value;
 	redis_part_free(&pipeline->redis);
 	for (const char *c = key->text; *c || c == key->text; c++) {

@@ -90,6 +90,7 @@ static int add_due(struct plan *plan, const struct lane *lane, const struct subj
 	int64_t now_us = run_now_us(plan->run), end = horizon_end(lane, &subject->looks[p], now_us),
 		start = history->parts[p].first;
 	int64_t expires_ms = pipeline->expires_ms;
+	char placer[PLACER_TEXT];
 	sqlite3_stmt *stmt;
 	int more;
 
@@ -105,6 +106,8 @@ static int add_due(struct plan *plan, const struct lane *lane, const struct subj
 	db_bind_int(stmt, 4, end);
 	db_bind_int(stmt, 5, history->partitions);
 	db_bind_int(stmt, 6, pipeline->tombstones == TOMBSTONES_APPLY);
+	placer_text(&pipeline->placer, placer);
+	db_bind_text(stmt, 8, placer);
 	db_bind_int(stmt, 7, expires_ms == UNKNOWN ? INT64_MIN + 1 : now_us / 1000 - expires_ms);
 	while ((more = db_step(stmt, t)) > 0)
 		*due += is_absent(subject->keys, stmt);

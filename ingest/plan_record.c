@@ -30,6 +30,7 @@ static const char *servers_of(const struct properties *properties)
 static int record_pipeline(struct plan *plan, struct lane *lane, struct trouble *t)
 {
 	const struct pipeline_config *p = lane->pipeline;
+	char placer[PLACER_TEXT];
 	const struct fact_pipeline row = {
 		.run_id = plan->run->id,
 		.name = p->name,
@@ -59,9 +60,11 @@ static int record_pipeline(struct plan *plan, struct lane *lane, struct trouble 
 		.group_members = UNKNOWN,
 		.group_us = UNKNOWN,
 		.mapping = "unknown",
+		.partitioner = placer,
 		.cluster_plan = p->has_redis && p->redis.cluster_plan,
 	};
 
+	placer_text(&p->placer, placer);
 	return fact_pipeline_add(plan->db, &row, &lane->pipeline_id, t);
 }
 

@@ -103,14 +103,7 @@ static void sql_home_partition(sqlite3_context *context, int argc, sqlite3_value
 
 static void unknown_placer(sqlite3_context *context)
 {
-	char *text = sqlite3_mprintf("no such partitioner; there are %s", placer_words);
-
-	if (!text) {
-		sqlite3_result_error_nomem(context);
-		return;
-	}
-	fail(context, name_of(context), text);
-	sqlite3_free(text);
+	fail(context, name_of(context), "no such partitioner; there are " PLACER_WORDS);
 }
 
 static void sql_partition_by(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -4,16 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char placer_words[] =
-#define X(name, hash, reduction, users) #name " "
-	PARTITIONERS(X)
-#undef X
-	"and, after a slash, a part of the key:"
-#define X(name, word, what) " " word
-	KEYPARTS(X)
-#undef X
-	;
-
 bool placer_parse(const char *text, struct placer *placer)
 {
 	const char *slash = strchr(text, '/');

@@ -23,8 +23,16 @@ struct placer {
 	enum keypart part;
 };
 
-/* All words that may stand on either side of the slash, for messages. */
-extern const char placer_words[];
+/* All words that may stand on either side of the slash, for messages: a string literal. */
+#define PLACER_NAME(name, hash, reduction, users) #name " "
+#define PLACER_PART(name, word, what) " " word
+#define PLACER_WORDS PARTITIONERS(PLACER_NAME) "and, after a slash, a part of the key:" KEYPARTS(PLACER_PART)
+
+/* Whether it is Kafka's own over the whole key, which has its own fast way. */
+static inline bool placer_is_plain(const struct placer *placer)
+{
+	return placer->partitioner == &partitioners[PARTITIONER_murmur2] && placer->part == KEYPART_WHOLE;
+}
 
 /* Parses a text; false where a word is unknown. "NAME/whole" is NAME. */
 bool placer_parse(const char *text, struct placer *placer);

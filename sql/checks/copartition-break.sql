@@ -1,10 +1,11 @@
 -- order: 310
 -- title: records in a partition that is not their key's
 -- severity: error
--- claim: Every record with a key stands in a partition that is legal for it: its home under a partition count that the
---   topic has or had.
+-- claim: Every record with a key stands in a partition that is legal for it: its home under the partition count of the
+--   topic, or under the count that it had when the record was written.
 -- unverifiable: partitions-unknown, the partition count could not be read; not-replayed, the partition could not be
---   read to its end.
+--   read to its end; no-home, records whose key is too short for the part of it that is hashed, or not what the
+--   partitioner takes.
 -- remedy: A producer partitions by another function, or by an old partition count. Correct it; the records went to the
 --   DLQ and must be produced again.
 WITH mine AS (
@@ -21,7 +22,13 @@ SELECT pipeline, iif(mine.partitions IS NULL, 'partitions-unknown', 'not-replaye
 FROM mine
 JOIN horizon USING (topic_id)
 WHERE mine.partitions IS NULL OR horizon.covered = 0
-GROUP BY 1, 2;
+GROUP BY 1, 2
+UNION ALL
+SELECT pipeline, 'no-home', sum(partition_state.homeless)
+FROM mine
+JOIN partition_state USING (topic_id)
+WHERE partition_state.homeless > 0
+GROUP BY 1;
 
 SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS offset, o.key, NULL AS redis_key,
 	NULL AS identity,
@@ -47,5 +54,5 @@ SELECT pipeline.name AS pipeline, sum(placement.keys) AS n
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN placement USING (topic_id)
-WHERE topic.run_id = :run AND topic.role = 'source' AND placement.legal = 0
+WHERE topic.run_id = :run AND topic.role = 'source' AND placement.legal IN (0, 3)
 GROUP BY pipeline.name;

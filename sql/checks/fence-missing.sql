@@ -5,7 +5,8 @@
 --   has none.
 -- unverifiable: not-looked-at, sampling was cut short before the key; no-commit, commit-unknown, not-yet-old, nothing
 --   says how far the pipeline had come in the partition; not-replayed, the partition could not be read to its end;
---   partitions-unknown, the partition count could not be read; resized, a worker may have sent the records to the DLQ
+--   partitions-unknown, the partition count could not be read; no-home, the key has no home by the
+--   partitioner; resized, a worker may have sent the records to the DLQ
 --   when partitions were added, or a tombstone in an older partition may have deleted the key; expired, the key was due
 --   to expire; gap, a tombstone may be gone from the history; tail-unread, a tombstone may have come after the history
 --   was read; replica-behind, a replica was sampled that had not caught up; rejects-silent, the one record may have

@@ -2,7 +2,8 @@
 -- title: keys that moved, or will move, to another partition
 -- severity: info
 -- claim: The records of a key stand in one legal partition, and its fence in its home.
--- unverifiable: partitions-unknown, the partition count could not be read.
+-- unverifiable: partitions-unknown, the partition count could not be read; no-home, the key is too short for the part
+--   of it that is hashed, or not what the partitioner takes.
 -- remedy: Nothing is wrong: partitions were added. A key that waits is rebased by its next record; until then the old
 --   partition's worker must not apply records of it.
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-rebased' ORDER BY pipeline, reason;
@@ -22,7 +23,7 @@ SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, ke
 			'first_ms', first_ms, 'last_ms', last_ms))
 			FROM (SELECT * FROM key_state AS k WHERE k.topic_id = c.topic_id AND k.hash = c.hash
 				AND k.key = c.key AND k.legal > 0
-				AND k.partition IN (SELECT home_partition(c.key, topic_count.partitions)
+				AND k.partition IN (SELECT partition_by(c.partitioner, c.key, topic_count.partitions)
 					FROM topic_count WHERE topic_count.topic_id = c.topic_id)
 				ORDER BY k.partition))) AS evidence
 FROM fence_case AS c

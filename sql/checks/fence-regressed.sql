@@ -5,7 +5,8 @@
 --   and with some in an older legal partition, it does not stand below the newest there.
 -- unverifiable: not-looked-at, sampling was cut short before the key; no-commit, commit-unknown, not-yet-old, nothing
 --   says how far the pipeline had come in the partition; not-replayed, the partition could not be read to its end;
---   partitions-unknown, the partition count could not be read; resized, a worker may have sent the records to the DLQ,
+--   partitions-unknown, the partition count could not be read; no-home, the key has no home by the
+--   partitioner; resized, a worker may have sent the records to the DLQ,
 --   or may have rebased the key, while partitions were added; replica-behind, a replica was sampled that had not caught
 --   up; rejects-silent, the one record above the fence may have been rejected; dlq-incomplete, dlq-unnamed, the DLQ
 --   does not tell all the records that were rejected.

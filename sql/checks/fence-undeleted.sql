@@ -4,7 +4,7 @@
 -- claim: Where tombstones delete, a key whose newest record at home below the horizon's end is a tombstone has no hash,
 --   or one with a fence above it.
 -- unverifiable: no-commit, commit-unknown, not-yet-old, nothing says how far the pipeline had come in the partition;
---   not-replayed, the partition could not be read to its end; partitions-unknown, the partition count could not be
+--   not-replayed, the partition could not be read to its end; no-home, the key has no home by the partitioner; partitions-unknown, the partition count could not be
 --   read; resized, the fence stands in an older legal partition; replica-behind, a replica was sampled that had not
 --   caught up; rejects-silent, the tombstone may have been rejected; dlq-incomplete, dlq-unnamed, the DLQ does not tell
 --   all the records that were rejected.

@@ -21,7 +21,7 @@ GROUP BY pipeline.pipeline_id;
 WITH planned AS (
 	SELECT pipeline.pipeline_id, pipeline.name AS pipeline, pipeline.key_format, pipeline.key_template,
 		pipeline.epoch_template, coalesce(server_row.cluster, 0) AS clustered, topic.topic, topic.topic_id,
-		topic.partitions
+		topic.partitions, pipeline.partitioner
 	FROM pipeline
 	JOIN topic ON topic.pipeline_id = pipeline.pipeline_id AND topic.role = 'source'
 	LEFT JOIN server_row ON earlier = 0
@@ -98,7 +98,7 @@ WITH planned AS (
 		form.cost, form.key AS key_template, form.epoch AS epoch_template, tried.source, tried.place,
 		form.key_before || tried.word || form.key_after AS state_key,
 		replace(coalesce(form.epoch_before || tried.word || form.epoch_after, form.epoch_text), char(5),
-			coalesce(home_partition(tried.key, planned.partitions), 0)) AS epoch_key
+			coalesce(partition_by(planned.partitioner, tried.key, planned.partitions), 0)) AS epoch_key
 	FROM tried
 	JOIN planned USING (topic_id)
 	JOIN form USING (topic_id)

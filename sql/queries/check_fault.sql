@@ -9,15 +9,17 @@
 
 CREATE TEMP TABLE fenced_topic (
 	topic_id INTEGER PRIMARY KEY,
-	pipeline TEXT, topic TEXT, partitions INTEGER, seen_us INTEGER, retention_ms INTEGER, cleanup_policy TEXT,
-	state TEXT, counted INTEGER, deletes INTEGER, committed_only INTEGER, silent INTEGER, rejecting INTEGER,
+	pipeline TEXT, topic TEXT, partitioner TEXT, partitions INTEGER, seen_us INTEGER, retention_ms INTEGER, cleanup_policy TEXT,
+	no_home TEXT, state TEXT, counted INTEGER, deletes INTEGER, committed_only INTEGER, silent INTEGER, rejecting INTEGER,
 		expires_ms INTEGER,
 	replica_behind INTEGER, incomplete TEXT, dlq TEXT
 );
 INSERT INTO fenced_topic
-SELECT topic.topic_id, pipeline.name, topic.topic, topic.partitions,
+SELECT topic.topic_id, pipeline.name, topic.topic, pipeline.partitioner, topic.partitions,
 	(SELECT max(horizon.high_watermark_us) FROM horizon WHERE horizon.topic_id = topic.topic_id),
 	topic.retention_ms, topic.cleanup_policy,
+	-- Why a key has no home.
+	iif(topic.partitions IS NULL, 'partitions-unknown', 'no-home'),
 	pipeline.state, pipeline.state IN ('count', 'sum'), pipeline.tombstones = 'delete',
 		pipeline.isolation = 'read_committed',
 	pipeline.rejects = 'silent', pipeline.rejects = 'dlq', pipeline.expires_ms,
@@ -31,7 +33,7 @@ WHERE topic.run_id = ?1 AND topic.role = 'source' AND pipeline.redis IS NOT NULL
 -- Everything that decides about a key, in one row. Here and below, LIMIT -1 under a WHERE keeps SQLite from putting
 -- each expression wherever its name stands, which would decide every claim a dozen times.
 CREATE TEMP VIEW fence_base AS
-SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_ms, t.cleanup_policy, t.state,
+SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.no_home, t.seen_us, t.retention_ms, t.cleanup_policy, t.state,
 	t.counted, t.deletes,
 	t.committed_only, t.silent, t.rejecting, t.expires_ms, t.replica_behind, t.incomplete, t.dlq,
 	f.fence_id, f.present, f.present AND f.type IS NULL AND f.malformed IS NULL AS well_formed,
@@ -52,7 +54,7 @@ SELECT s.state_id, s.topic_id, t.pipeline, t.partitions, t.seen_us, t.retention_
 	-- partitions may have been added in between, and with them another home.
 	f.sampled_us > t.seen_us AND (f.partition >= t.partitions OR s.at_fence = 'unstable') AS late,
 	CASE
-	WHEN s.home IS NULL THEN 'partitions-unknown'
+	WHEN s.home IS NULL THEN t.no_home
 	WHEN s.unproven IS NULL THEN NULL
 	WHEN coalesce(unproven.covered, 0) = 0 THEN 'not-replayed'
 	ELSE coalesce(unproven.reason, 'no-horizon')
@@ -189,7 +191,8 @@ SELECT state_id, topic_id, pipeline,
 
 	CASE
 	WHEN well_formed IS NOT 1 THEN NULL
-	WHEN fence_legal IS NULL OR (fence_legal = 0 AND late) THEN 'partitions-unknown'
+	WHEN fence_legal IS NULL THEN no_home
+	WHEN fence_legal = 0 AND late THEN 'partitions-unknown'
 	WHEN fence_legal = 0 THEN 'fault'
 	ELSE 'ok'
 	END AS off_home,
@@ -229,7 +232,7 @@ SELECT state_id, topic_id, pipeline,
 
 	CASE
 	WHEN well_formed IS NOT 1 THEN NULL
-	WHEN fence_legal IS NULL THEN 'partitions-unknown'
+	WHEN fence_legal IS NULL THEN no_home
 	WHEN legal_partitions > 1 OR fence_legal = 2 THEN 'fault'
 	ELSE 'ok'
 	END AS rebased,
@@ -349,7 +352,7 @@ GROUP BY 1, 2, 3;
 
 -- A key with its fault and all that a finding tells of it. Times are RFC 3339.
 CREATE TEMP VIEW fence_case AS
-SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partitions, t.state, t.deletes,
+SELECT fault.fault, fault.rebased, fault.expiring, t.pipeline, t.topic, t.partitioner, t.partitions, t.state, t.deletes,
 	t.retention_ms,
 	s.*, f.hash, f.key, f.redis_key, f.type, f.malformed, f.partition_raw, f.offset_raw,
 		f.partition AS fence_partition, f.offset AS fence_offset,

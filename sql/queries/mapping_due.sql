@@ -6,4 +6,4 @@ FROM (
 	FROM record
 	WHERE incarnation = ?1 AND partition = ?2 AND kind = 'committed' AND offset >= ?3 AND offset < ?4 AND key IS NOT NULL
 	GROUP BY key)
-WHERE (?6 OR NOT tombstone) AND ts >= ?7 AND home_partition(key, ?5) = ?2
+WHERE (?6 OR NOT tombstone) AND ts >= ?7 AND partition_by(?8, key, ?5) = ?2

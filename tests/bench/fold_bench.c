@@ -237,6 +237,7 @@ static void make_facts(struct bench *b)
 		.kafka = "",
 		.group_id = "g",
 		.redis = "r",
+		.partitioner = "murmur2",
 		.state = "opaque",
 		.tombstones = "apply",
 		.expires_ms = UNKNOWN,

@@ -26,6 +26,12 @@ static inline struct model model_of(const struct world *w, const int32_t *counts
 	return m;
 }
 
+/* The home of a key by the pipeline's partitioner; -1: it has none. */
+static inline int32_t model_home(const struct model *m, const char *key, int32_t count)
+{
+	return placed_by(m->w->pipeline.partitioner, key, count);
+}
+
 static inline bool is_key(const struct world_record *r, const char *key)
 {
 	return r->key && strcmp(r->key, key) == 0;
@@ -34,9 +40,11 @@ static inline bool is_key(const struct world_record *r, const char *key)
 /* 1: home; 2: home under the earlier count alone; 0: neither. */
 static inline int legal(const struct model *m, const char *key, int64_t partition)
 {
-	if (home_of(key, m->counts[0]) == partition)
+	if (partition < 0)
+		return 0;
+	if (model_home(m, key, m->counts[0]) == partition)
 		return 1;
-	return home_of(key, m->counts[1]) == partition ? 2 : 0;
+	return model_home(m, key, m->counts[1]) == partition ? 2 : 0;
 }
 
 static inline bool rejected(const struct model *m, const struct world_record *r)
@@ -174,7 +182,9 @@ static inline void say_whole(const struct model *m, const char *key, char *line)
 		if (in[p] && last[p] > newest)
 			newest = last[p];
 	for (int i = 1; i >= 0; i--) {
-		int32_t p = home_of(key, m->counts[i]);
+		int32_t p = model_home(m, key, m->counts[i]);
+		if (p < 0)
+			continue;
 		bool has = fixture_records_in(m->t, p) > 0 && m->t->part[p].committed != UNKNOWN, any = false;
 
 		for (size_t j = 0; j < m->t->records; j++)
@@ -185,7 +195,7 @@ static inline void say_whole(const struct model *m, const char *key, char *line)
 	}
 	for (size_t i = 0; i < m->t->records && records == 0; i++)
 		elsewhere |= is_key(&m->t->record[i], key) && m->t->record[i].aborted;
-	say(line, home_of(key, m->counts[0]));
+	say(line, model_home(m, key, m->counts[0]) < 0 ? UNKNOWN : model_home(m, key, m->counts[0]));
 	say(line, records);
 	say(line, partitions);
 	say(line, count_changes(m, key));
@@ -223,7 +233,7 @@ static inline void say_fence(const struct model *m, const char *key, char *line)
 	const struct world_record *met;
 	const char *at = at_fence(m, key, f, &met);
 
-	say(line, f.offset == UNKNOWN ? UNKNOWN : legal(m, key, f.partition));
+	say(line, f.offset == UNKNOWN || model_home(m, key, m->counts[0]) < 0 ? UNKNOWN : legal(m, key, f.partition));
 	say_word(line, at);
 	say(line, met ? met->ms : UNKNOWN);
 	say(line, met ? met->tombstone && !met->aborted : UNKNOWN);
@@ -252,7 +262,7 @@ static inline void say_binding(const struct model *m, const char *key, int32_t p
 	}
 	say(line, offset);
 	say(line, ms);
-	if (partition != home_of(key, m->counts[0]))
+	if (partition != model_home(m, key, m->counts[0]))
 		return;
 	say(line, lost);
 	say(line, first);
@@ -277,7 +287,7 @@ static inline int64_t newest_tombstone(const struct model *m, const char *key, i
 
 static inline void say_home(const struct model *m, const char *key, char *line)
 {
-	int32_t home = home_of(key, m->counts[0]);
+	int32_t home = model_home(m, key, m->counts[0]);
 	int64_t records = 0;
 
 	for (size_t i = 0; i < m->t->records; i++)
@@ -291,7 +301,7 @@ static inline void say_home(const struct model *m, const char *key, char *line)
 
 static inline void say_older(const struct model *m, const char *key, char *line)
 {
-	int32_t older = home_of(key, m->counts[1]), home = home_of(key, m->counts[0]);
+	int32_t older = model_home(m, key, m->counts[1]), home = model_home(m, key, m->counts[0]);
 	struct fence_here f = fence_of(m, key);
 	int64_t newest = UNKNOWN, newest_ms = UNKNOWN, lost = 0, first = UNKNOWN, first_ms = UNKNOWN;
 

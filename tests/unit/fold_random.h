@@ -5,6 +5,7 @@
 #define TESTS_UNIT_FOLD_RANDOM_H
 
 #include "index_fixture.h"
+#include "sql/placer.h"
 
 enum { KEYS = 14 };
 
@@ -39,12 +40,22 @@ static const char *word(struct random *r, const char *const *words, int64_t n)
 #define WORD(r, ...) \
 	word(r, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
-/* Most records go home under one of the counts, some anywhere; times mostly rise. */
-static inline void random_record(struct random *r, struct world_topic *t, const int32_t *counts, int64_t now)
+/* The partition that a partitioner (sql/placer.h) gives a key; -1: none. */
+static inline int32_t placed_by(const char *partitioner, const char *key, int32_t count)
 {
+	struct placer placer;
+
+	assert_true(placer_parse(partitioner, &placer));
+	return placer_partition(&placer, key, strlen(key), count);
+}
+
+/* Most records go home under one of the counts, some anywhere; times mostly rise. */
+static inline void random_record(struct random *r, struct world *w, const int32_t *counts, int64_t now)
+{
+	struct world_topic *t = &w->topic[0];
 	const char *key = below(r, 20) ? key_names[below(r, KEYS)] : NULL;
-	int32_t home = key ? home_of(key, counts[below(r, 2)]) : 0;
-	int32_t partition = below(r, 12) ? home : (int32_t)below(r, t->partitions);
+	int32_t home = key ? placed_by(w->pipeline.partitioner, key, counts[below(r, 2)]) : 0;
+	int32_t partition = home >= 0 && below(r, 12) ? home : (int32_t)below(r, t->partitions);
 	struct world_record *record = world_put_in(t, partition, key, now + below(r, 30));
 
 	record->tombstone = below(r, 6) == 0;
@@ -115,11 +126,12 @@ static inline struct world *random_world(struct random *r, int32_t *counts)
 	w->before[0] = counts[1];
 	w->pipeline.tombstones = WORD(r, "apply", "ignore", "delete");
 	w->pipeline.state = WORD(r, "opaque", "last", "count", "sum");
+	w->pipeline.partitioner = WORD(r, "murmur2", "murmur2", "crc32", "fnv1a", "java_string_abs", "murmur2/windowed");
 	w->pipeline.rejects = WORD(r, "none", "dlq");
 	for (int32_t p = 0; p < counts[0]; p++)
 		t->part[p].first = t->part[p].next = t->part[p].log_start = below(r, 3) ? 0 : below(r, 20);
 	for (int64_t i = 0, n = 20 + below(r, 150); i < n; i++)
-		random_record(r, t, counts, i * 10);
+		random_record(r, w, counts, i * 10);
 	random_parts(r, t);
 	for (int i = 0; i < KEYS; i++)
 		if (below(r, 12))

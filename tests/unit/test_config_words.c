@@ -88,7 +88,7 @@ static const struct row syntax[] = {
 	  "group, from, horizon, "
 	  "isolation, key, key.format, epoch, field.offset, field.partition, field.value, state, tombstones, "
 	  "expires, dlq, dlq.source, "
-	  "rejects, partitions.before, copartitioned.with, kafka, redis" },
+	  "rejects, partitions.before, partitioner, copartitioned.with, kafka, redis" },
 	{ "    idle:", "    ilde:",
 	  ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, exclude, idle, "
 	  "deliveries, dlq, lag.max, backlog.age.max, consumer.idle.max, length.max, redis" },

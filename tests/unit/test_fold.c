@@ -107,7 +107,7 @@ static char *model_placement(const struct model *m)
 					for (size_t i = 0; i < m->t->records; i++)
 						of_key += is_key(&m->t->record[i], key_names[k]) &&
 							  !m->t->record[i].aborted && m->t->record[i].partition == p &&
-							  home_of(key_names[k], m->counts[0]) == home &&
+							  model_home(m, key_names[k], m->counts[0]) == home &&
 							  legal(m, key_names[k], p) == kind;
 					records += of_key;
 					keys += of_key > 0;
@@ -120,6 +120,44 @@ static char *model_placement(const struct model *m)
 					all = longer;
 				}
 			}
+	return all;
+}
+
+/* Per partition, what stands off home, as lines. The caller frees. */
+static char *model_off_home(const struct model *m)
+{
+	char *all = xstrdup("");
+
+	for (int32_t p = 0; p < m->t->partitions; p++) {
+		int64_t homeless = 0, n = 0, first = UNKNOWN, first_ms = UNKNOWN, last = UNKNOWN, last_ms = UNKNOWN,
+			others = 0, between = 0;
+		char line[TEXT] = "", *longer;
+
+		for (size_t i = 0; i < m->t->records; i++) {
+			const struct world_record *r = &m->t->record[i];
+
+			if (r->partition != p || !r->key || r->aborted)
+				continue;
+			if (model_home(m, r->key, m->counts[0]) < 0) {
+				homeless++;
+			} else if (legal(m, r->key, p)) {
+				others += n > 0;
+			} else {
+				if (n++ == 0) {
+					first = r->offset;
+					first_ms = r->ms;
+				}
+				last = r->offset;
+				last_ms = r->ms;
+				between = others;
+			}
+		}
+		for (int c = 0; c < 8; c++)
+			say(line, (const int64_t[]){ p, homeless, n, first, first_ms, last, last_ms, between }[c]);
+		longer = xprintf("%s%s\n", all, line + 1);
+		free(all);
+		all = longer;
+	}
 	return all;
 }
 
@@ -160,10 +198,14 @@ static void test_random_worlds(void **state)
 				   "WHERE topic_id = (SELECT topic_id FROM topic WHERE role = 'source') "
 				   "ORDER BY partition, home, legal"),
 		     model_placement(&m));
+		same("off home", seed,
+		     lines_of(&fx, "SELECT partition, homeless, off_home, off_home_first, off_home_first_ms, off_home_last, "
+				   "off_home_last_ms, legal_between FROM partition_state ORDER BY partition"),
+		     model_off_home(&m));
 		/* Sums that must agree, whatever the world. */
 		assert_int_equal(FIXTURE_SQL(&fx,
 					     "SELECT (SELECT total(records) FROM key_history) - (SELECT total(records) "
-					     "FROM placement) WHERE ?1",
+					     "FROM placement) - (SELECT total(homeless) FROM partition_state) WHERE ?1",
 					     1),
 				 0);
 		assert_int_equal(FIXTURE_SQL(&fx,

@@ -177,7 +177,7 @@ static void add_off_home(struct offhome *offhome, int i, int64_t offset)
 	struct key key = { .hash = (int64_t)(next(&seed) >> 1), .bytes = text };
 
 	key.size = (uint32_t)snprintf(text, sizeof(text), "%d", i);
-	offhome_add(offhome, &key, &(struct offhome_record){ i % 5, 6, offset, 10 * offset });
+	offhome_add(offhome, &key, &(struct offhome_record){ i % 5, 6, false, offset, 10 * offset });
 }
 
 /* The same keys are kept in whatever order they come, each with all of its records. */

@@ -141,6 +141,7 @@ static inline struct world *world_new(void)
 		.field_offset = "offset",
 		.field_partition = "partition",
 		.field_value = "value",
+		.partitioner = "murmur2",
 		.state = "opaque",
 		.tombstones = "apply",
 		.expires_ms = UNKNOWN,
