@@ -135,6 +135,7 @@ static const char everything[] =
 	"    dlq.source: header:from\n"
 	"    rejects: silent\n"
 	"    partitions.before: [3, 6, 12]\n"
+	"    partitioner: crc32/windowed\n"
 	"    copartitioned.with: [x, y]\n"
 	"  q:\n"
 	"    topic: [a, c]\n"
@@ -170,6 +171,8 @@ static void test_first_pipeline(const struct pipeline_config *p)
 	assert_int_equal(p->partitions_before_count, 3);
 	assert_int_equal(p->partitions_before[0], 12);
 	assert_int_equal(p->partitions_before[2], 3);
+	assert_ptr_equal(p->placer.partitioner, &partitioners[PARTITIONER_crc32]);
+	assert_int_equal(p->placer.part, KEYPART_WINDOWED);
 	assert_int_equal(p->copartitioned_count, 2);
 	assert_string_equal(p->copartitioned[1], "y");
 	assert_true(p->redis.tls);
@@ -199,6 +202,8 @@ static void test_values(void **state)
 	assert_int_equal(q->state, STATE_SUM);
 	assert_int_equal(q->rejects, REJECTS_DLQ);
 	assert_int_equal(q->partitions_before[0], 4);
+	assert_ptr_equal(q->placer.partitioner, &partitioners[PARTITIONER_murmur2]);
+	assert_int_equal(q->placer.part, KEYPART_WHOLE);
 	assert_int_equal(q->copartitioned_count, 0);
 	assert_int_equal(r->from, FROM_OFFSETS);
 	assert_int_equal(r->from_offset_count, 2);

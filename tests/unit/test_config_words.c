@@ -156,6 +156,12 @@ static const struct row values[] = {
 	{ "[3, 6]", "[0]",
 	  ":28: pipeline orders: partitions.before: '0': valid: earlier partition counts, from 1, the oldest first: "
 	  "[3, 6]" },
+	{ "[3, 6]", "[3, 6]\n    partitioner: murmur3",
+	  ":29: pipeline orders: partitioner: 'murmur3': valid: murmur2 crc32 fnv1a murmur2_unsigned murmur2_abs "
+	  "murmur2_seed0_unsigned kafkajs_legacy crc32_abs crc32_mask fnv1a_mask fnv1a_unsigned java_string_mask "
+	  "java_string_abs java_bytes_mask kafka_node_keyed debezium_java_string murmur3_mask murmur3_maxwell_abs "
+	  "xxhash32 phash2 and, after a slash, a part of the key: whole windowed session window-store outer-join "
+	  "foreign-key confluent confluent-guid glue characters" },
 	{ "[customers]", "[^c]",
 	  ":29: pipeline orders: copartitioned.with: '^c': no topic's name; valid: names alone" },
 	{ "client.id: audit", "client.id: [a, b]",

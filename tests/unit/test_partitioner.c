@@ -1,5 +1,6 @@
 /* Partitioners against the vectors, librdkafka, a second form of KafkaJS's arithmetic, and themselves unaligned. */
 #include "sql/partitioner.h"
+#include "sql/placer.h"
 
 #include <librdkafka/rdkafka.h>
 #include <setjmp.h>
@@ -42,16 +43,17 @@ static int32_t random_count(void)
 	return random_next() % 8 ? (int32_t)(1 + random_next() % 200) : (int32_t)(1 + random_next() % INT32_MAX);
 }
 
-/* Vectors of a part of the key: which partitioner, and how many bytes are cut from its head and tail. */
-static const struct slice {
-	const char *name, *base;
-	size_t head, tail;
-} slices[] = {
-	{ "streams_time_windowed_topic(murmur2,strip_tail8)", "murmur2", 0, 8 },
-	{ "streams_session_windowed_topic(murmur2,strip_tail16)", "murmur2", 0, 16 },
-	{ "streams_window_store_changelog(murmur2,strip_tail12)", "murmur2", 0, 12 },
-	{ "streams_outerjoin_shared_changelog(murmur2,skip_head9)", "murmur2", 9, 0 },
-	{ "registry_id_ignored(murmur2,strip_head5)", "murmur2", 5, 0 },
+/* Vectors of a part of the key. */
+static const struct {
+	const char *name, *placer;
+} parts[] = {
+	{ "streams_time_windowed_topic(murmur2,strip_tail8)", "murmur2/windowed" },
+	{ "streams_session_windowed_topic(murmur2,strip_tail16)", "murmur2/session" },
+	{ "streams_window_store_changelog(murmur2,strip_tail12)", "murmur2/window-store" },
+	{ "streams_outerjoin_shared_changelog(murmur2,skip_head9)", "murmur2/outer-join" },
+	{ "streams_fk_subscription_changelog(murmur2,fk_field)", "murmur2/foreign-key" },
+	{ "registry_id_ignored(murmur2,strip_head5)", "murmur2/confluent" },
+	{ "rdkafka_ruby_partition_key_size_bug(crc32,first_charcount_bytes)", "crc32/characters" },
 };
 
 struct vector {
@@ -62,32 +64,18 @@ struct vector {
 	int32_t n, partition;
 };
 
-/* Cuts the key to the part that is hashed. The partitioner, or NULL where the vector is of none we have. */
-static const struct partitioner *vector_partitioner(struct vector *v)
+/* What placed the key of a vector. */
+static struct placer vector_placer(const struct vector *v)
 {
-	const struct partitioner *p = partitioner_by_name(v->name);
+	const char *text = v->name;
+	struct placer placer;
 
-	for (size_t i = 0; !p && i < sizeof(slices) / sizeof(*slices); i++) {
-		if (strcmp(v->name, slices[i].name) != 0)
-			continue;
-		p = partitioner_by_name(slices[i].base);
-		v->len -= slices[i].head + slices[i].tail;
-		memmove(v->key, v->key + slices[i].head, v->len);
-	}
-	if (!p && !strcmp(v->name, "streams_fk_subscription_changelog(murmur2,fk_field)")) {
-		p = partitioner_by_name("murmur2");
-		v->len = v->key[3];
-		memmove(v->key, v->key + 4, v->len);
-	}
-	if (!p && !strcmp(v->name, "rdkafka_ruby_partition_key_size_bug(crc32,first_charcount_bytes)")) {
-		size_t characters = 0;
-
-		p = partitioner_by_name("crc32");
-		for (size_t i = 0; i < v->len; i++)
-			characters += (v->key[i] & 0xc0) != 0x80;
-		v->len = characters;
-	}
-	return p;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcmp(v->name, parts[i].name) == 0)
+			text = parts[i].placer;
+	if (!placer_parse(text, &placer))
+		fail_msg("a vector of an unknown partitioner: %s", v->name);
+	return placer;
 }
 
 static void parse_vector(char *line, struct vector *v)
@@ -103,19 +91,99 @@ static void parse_vector(char *line, struct vector *v)
 	v->partition = (int32_t)strtol(partition, NULL, 10);
 }
 
-static void check_vector(struct vector *v, size_t *seen)
+static void check_vector(const struct vector *v, size_t *seen)
 {
-	const struct partitioner *p = vector_partitioner(v);
+	struct placer placer = vector_placer(v);
+	struct key_bytes part;
 	uint32_t hash;
 
-	if (!p)
-		fail_msg("a vector of an unknown partitioner: %s", v->name);
-	assert_int_equal(partitioner_apply(p, v->key, v->len, v->n), v->partition);
-	assert_true(p->hash(v->key, v->len, &hash));
+	assert_int_equal(placer_partition(&placer, v->key, v->len, v->n), v->partition);
+	assert_true(keypart_of(placer.part, (struct key_bytes){ v->key, v->len }, &part));
+	assert_true(placer.partitioner->hash(part.bytes, part.len, &hash));
 	/* Vectors write some hashes signed and some after the sign was lost. */
 	if ((uint32_t)v->hash != hash && v->hash != (hash & 0x7fffffff))
 		fail_msg("%s: hash %lld expected, got %u", v->name, v->hash, hash);
-	seen[p - partitioners]++;
+	seen[placer.partitioner - partitioners]++;
+}
+
+/* Which keys have which part: too short, or of another shape, they have none, and no home. */
+static void test_parts(void **state)
+{
+	static const struct {
+		const char *word, *key;
+		size_t len;
+		int from, size; /* size -1: none */
+	} rows[] = {
+		{ "whole", "", 0, 0, 0 },
+		{ "windowed", "12345678", 8, 0, 0 },
+		{ "windowed", "1234567", 7, 0, -1 },
+		{ "session", "a1234567812345678", 17, 0, 1 },
+		{ "session", "123456781234567", 15, 0, -1 },
+		{ "window-store", "a123456781234", 13, 0, 1 },
+		{ "window-store", "12345678123", 11, 0, -1 },
+		{ "outer-join", "12345678\0k", 10, 9, 1 },
+		{ "outer-join", "12345678\2k", 10, 0, -1 },
+		{ "outer-join", "12345678", 8, 0, -1 },
+		{ "foreign-key", "\0\0\0\2fkpk", 8, 4, 2 },
+		{ "foreign-key", "\0\0\0\4fkpk", 8, 4, 4 },
+		{ "foreign-key", "\0\0\0\5fkpk", 8, 0, -1 },
+		{ "foreign-key", "\xff\xff\xff\xff", 4, 0, -1 },
+		{ "foreign-key", "\0\0\0", 3, 0, -1 },
+		{ "confluent", "\0\0\0\0\7k", 6, 5, 1 },
+		{ "confluent", "\1\0\0\0\7k", 6, 0, -1 },
+		{ "confluent", "\0\0\0\0", 4, 0, -1 },
+		{ "confluent-guid", "\0011234567812345678k", 18, 17, 1 },
+		{ "confluent-guid", "\001123456781234567", 16, 0, -1 },
+		{ "glue", "\3\0001234567812345678k", 19, 18, 1 },
+		{ "glue", "\3\0051234567812345678", 18, 18, 0 },
+		{ "glue", "\3\0011234567812345678", 18, 0, -1 },
+		{ "glue", "\3", 1, 0, -1 },
+		{ "characters", "\xd0\xba\xd0\xbb", 4, 0, 2 },
+		{ "characters", "\xd0", 1, 0, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct key_bytes key = { (const uint8_t *)rows[i].key, rows[i].len }, out;
+		struct placer placer = { &partitioners[PARTITIONER_murmur2], KEYPART_COUNT };
+
+		assert_true(keypart_by_word(rows[i].word, strlen(rows[i].word), &placer.part));
+		assert_string_equal(keypart_word(placer.part), rows[i].word);
+		if (keypart_of(placer.part, key, &out) != (rows[i].size >= 0))
+			fail_msg("row %zu, %s", i, rows[i].word);
+		assert_int_equal(placer_partition(&placer, key.bytes, key.len, 7),
+				 rows[i].size < 0 ? -1 : home_partition(key.bytes + rows[i].from, (size_t)rows[i].size, 7));
+		if (rows[i].size < 0)
+			continue;
+		assert_ptr_equal(out.bytes, key.bytes + rows[i].from);
+		assert_int_equal(out.len, rows[i].size);
+	}
+}
+
+/* A placer and its text; "/whole" says nothing. */
+static void test_placers(void **state)
+{
+	static const char *const wrong[] = { "", "/", "murmur", "murmur2/", "murmur2/Windowed", "crc32/windowed/whole",
+					     "/windowed", "murmur2 " };
+	struct placer placer;
+	char text[PLACER_TEXT];
+
+	(void)state;
+	for (int p = 0; p < PARTITIONER_COUNT; p++)
+		for (int part = 0; part < KEYPART_COUNT; part++) {
+			placer = (struct placer){ &partitioners[p], (enum keypart)part };
+			placer_text(&placer, text);
+			assert_int_equal(!strchr(text, '/'), part == KEYPART_WHOLE);
+			placer = (struct placer){ 0 };
+			assert_true(placer_parse(text, &placer));
+			assert_ptr_equal(placer.partitioner, &partitioners[p]);
+			assert_int_equal(placer.part, part);
+		}
+	assert_true(placer_parse("crc32/whole", &placer));
+	placer_text(&placer, text);
+	assert_string_equal(text, "crc32");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(placer_parse(wrong[i], &placer));
 }
 
 static void test_vectors(void **state)
@@ -306,7 +374,7 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vectors),		cmocka_unit_test(test_librdkafka),
+		cmocka_unit_test(test_parts), cmocka_unit_test(test_placers), cmocka_unit_test(test_vectors),		cmocka_unit_test(test_librdkafka),
 		cmocka_unit_test(test_alignment),	cmocka_unit_test(test_kafkajs_doubles),
 		cmocka_unit_test(test_not_applicable),	cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_names),
