@@ -16,7 +16,8 @@ static const char *const isolation_words[] = { ISOLATIONS(WORD) NULL };
 static const char *const state_words[] = { STATES(WORD) NULL };
 static const char *const tombstones_words[] = { TOMBSTONE_RULES(WORD) NULL };
 static const char *const rejects_words[] = { REJECT_RULES(WORD) NULL };
-static const char *const key_format_words[] = { KEY_FORMATS(WORD) NULL };
+#define FORMAT_WORD(name, word, prefix, what) word,
+static const char *const key_format_words[] = { KEY_FORMATS(FORMAT_WORD) NULL };
 
 /* --- from, horizon, expires --------------------------------------------------------------------------------------- */
 
@@ -199,7 +200,10 @@ static const struct rule rules[] = {
 	  .standard = "read_committed", .words = isolation_words },
 	{ .key = "key", .read = read_template, AT(p.key), .type = "template with {key}", .standard = "state:{key}" },
 	{ .key = "key.format", .read = read_word, AT(p.key_format),
-	  .type = "raw, int32, int64, uuid, hex, base64, json", .standard = "raw", .words = key_format_words },
+	  .type = "raw, int32, int64, int32-le, int64-le, double, uuid, uuid-upper, hex, base64, json, line, "
+		  "confluent-avro-string, confluent-avro-long, confluent-json, confluent-raw, "
+		  "confluent-protobuf-string, confluent-protobuf-long, glue-avro-string, glue-avro-long, glue-json, "
+		  "glue-raw", .standard = "raw", .words = key_format_words },
 	{ .key = "epoch", .read = read_template, AT(p.epoch), .type = "template with {partition}",
 	  .otherwise = "none" },
 	{ .key = "field.offset", .read = read_text, AT(p.field_offset), .type = "text", .standard = "offset" },

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/keyformat.h"
 #include "sql/mem.h"
 
 enum part_kind { PART_LITERAL, PART_KEY, PART_TOPIC, PART_PARTITION };
@@ -22,42 +21,6 @@ struct key_template {
 	struct part *parts;
 	size_t count;
 };
-
-/* --- buffers ------------------------------------------------------------------------------------------------------ */
-
-void buffer_clear(struct buffer *b)
-{
-	b->size = 0;
-}
-
-void buffer_add(struct buffer *b, const void *bytes, size_t size)
-{
-	if (!size)
-		return;
-	if (size > b->room - b->size) {
-		b->room = b->room + size + b->room / 2 + 32;
-		b->data = xgrow(b->data, b->room, 1);
-	}
-	memcpy(b->data + b->size, bytes, size);
-	b->size += size;
-}
-
-void buffer_release(struct buffer *b)
-{
-	free(b->data);
-	*b = (struct buffer){ 0 };
-}
-
-const char *key_format_word(enum key_format format)
-{
-	static const char *const words[] = {
-#define WORD(name, word) [KEY_FORMAT_##name] = word,
-		KEY_FORMATS(WORD)
-#undef WORD
-	};
-
-	return words[format];
-}
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 

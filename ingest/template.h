@@ -5,18 +5,9 @@
  *     key: "state:{key}"            user-42        <->  state:user-42
  *     key: "state:{{{topic}}}:{key}"               ->   state:{orders}:user-42
  *
- * key.format says how the bytes of a record key become the text of {key}:
- *     raw      the bytes as they are, none included
- *     int32    4 bytes, big-endian, two's complement  <->  decimal: "-7"; not "007", "+7", "-0"
- *     int64    8 bytes, likewise
- *     uuid     16 bytes  <->  36 lower-case characters
- *     hex      bytes  <->  lower-case hexadecimal
- *     base64   bytes  <->  RFC 4648 with padding; the bits that padding leaves over are 0
- *     json     a JSON string  <->  its content: "42" (four bytes) <-> 42. The string must be written as RFC 8785
- *              writes it: UTF-8, with \" \\ \b \f \n \r \t and \u00xx (lower-case) for the other controls, and no
- *              other escape. A number or an object is no string: it is its own text, so raw is its format
- * Both ways are exact: a Redis key parses back to the one record key that renders to it, or does not parse. A record
- * key that is not of the format has no Redis key.
+ * key.format says how the bytes of a record key become the text of {key}: see sql/keyformat.h.
+ * Both ways are exact: a Redis key parses back to the one record key that renders to it (in a format with a prefix, to
+ * the one behind any prefix), or does not parse. A record key that is not of the format has no Redis key.
  */
 #ifndef INGEST_TEMPLATE_H
 #define INGEST_TEMPLATE_H
@@ -25,26 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sql/buffer.h"
+#include "sql/keyformat.h"
 #include "sql/trouble.h"
-
-#define KEY_FORMATS(X)                                                          \
-	X(RAW, "raw") X(INT32, "int32") X(INT64, "int64") X(UUID, "uuid")       \
-	X(HEX, "hex") X(BASE64, "base64") X(JSON, "json")
-
-#define KEY_FORMAT_ENUM(name, word) KEY_FORMAT_##name,
-enum key_format { KEY_FORMATS(KEY_FORMAT_ENUM) KEY_FORMAT_COUNT };
-
-const char *key_format_word(enum key_format format);
-
-/* A growing run of bytes that is reused from call to call. Zero-initialise; free data with free(). */
-struct buffer {
-	uint8_t *data;
-	size_t size, room;
-};
-
-void buffer_clear(struct buffer *b);
-void buffer_add(struct buffer *b, const void *bytes, size_t size);
-void buffer_release(struct buffer *b);
 
 struct key_template;
 
@@ -82,7 +56,7 @@ void template_render_partition(const struct key_template *template, const char *
 			       struct buffer *out);
 
 /*
- * Redis key -> record key, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the
+ * Redis key -> record key, without its prefix where the format has one, into out (replaced). 1; 0 where it is not of this template, or is not canonical in the
  * format ("007" as int64), and out is junk.
  */
 int template_parse(const struct key_template *template, enum key_format format, const char *topic,

@@ -79,18 +79,28 @@ static void check_ways(const struct key_template *t, const char *topic, struct b
 {
 	enum key_format format = (enum key_format)next(KEY_FORMAT_COUNT);
 	const char *text = template_text(t);
-	uint8_t bytes[KEY_MAX];
-	size_t size = random_key(bytes);
+	size_t prefix = key_format_prefix(format), size;
+	uint8_t bytes[KEY_PREFIX_MOST + KEY_MAX] = { 0 };
+
+	/* The prefix that a key of the format has; what is parsed has none. */
+	if (prefix == KEY_PREFIX_MOST)
+		bytes[0] = 3;
+	size = prefix + random_key(bytes + prefix);
 
 	if (template_render(t, format, topic, bytes, size, redis) && template_has_key(t)) {
 		need(template_parse(t, format, topic, redis->data, redis->size, key), "a rendered key parses", text);
-		need(same(key, bytes, size), "to the key that was rendered", text);
+		need(same(key, bytes + prefix, size - prefix), "to the key that was rendered", text);
 		buffer_add(redis, "", 1);
 		check_globs(t, topic, redis);
 	}
-	if (template_parse(t, format, topic, bytes, size, key)) {
-		need(template_render(t, format, topic, key->data, key->size, redis), "a parsed key renders", text);
-		need(same(redis, bytes, size), "to the bytes that were parsed", text);
+	if (template_parse(t, format, topic, bytes + prefix, size - prefix, key)) {
+		struct buffer whole = { 0 };
+
+		buffer_add(&whole, bytes, prefix);
+		buffer_add(&whole, key->data, key->size);
+		need(template_render(t, format, topic, whole.data, whole.size, redis), "a parsed key renders", text);
+		need(same(redis, bytes + prefix, size - prefix), "to the bytes that were parsed", text);
+		buffer_release(&whole);
 	}
 }
 
