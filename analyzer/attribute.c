@@ -1,0 +1,590 @@
+/* attribute: round by round, until no hypothesis is accepted. */
+#include "analyzer/attribute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
+#include "analyzer/hypotheses.h"
+#include "sql/mem.h"
+
+enum { RIVALS_MOST = 256, NARROWED_MOST = 32, KEYS_LEAST = 256, REDUCTIONS = 1000000 };
+
+/* A hypothesis that is not ruled out. */
+struct rival {
+	struct attribute_placement at;
+	size_t matched;
+	int32_t *said; /* where it puts each key of the round, */
+	bool *hit;     /* and whether the key was seen there */
+};
+
+struct round {
+	const struct attribute_input *in;
+	const struct hypotheses_counts *counts;
+	struct hypotheses_keys keys;
+	struct key_bytes *key;
+	int32_t *partition;
+	struct hypotheses h;
+	double bound; /* ln(H / ALPHA) */
+	struct rival *rivals;
+	size_t rival_n, more;
+};
+
+double attribute_score(double m, double r, double q)
+{
+	double score;
+
+	if (m <= r * q)
+		return 0;
+	score = m * log(m / (r * q));
+	return m < r ? score + (r - m) * log((r - m) / (r * (1 - q))) : score;
+}
+
+/* --- the keys of a round ----------------------------------------------------------------------------------------- */
+
+static int by_partition(const void *a, const void *b)
+{
+	const struct attribute_seen *x = *(const struct attribute_seen *const *)a,
+				    *y = *(const struct attribute_seen *const *)b;
+
+	if (x->partition != y->partition)
+		return x->partition < y->partition ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static size_t keys_most(size_t counts)
+{
+	size_t most = REDUCTIONS / counts;
+
+	return most < KEYS_LEAST ? KEYS_LEAST : most > ATTRIBUTE_SAMPLE ? ATTRIBUTE_SAMPLE : most;
+}
+
+static void take_keys(struct round *round, const uint8_t *label)
+{
+	const struct attribute_seen **seen;
+	size_t most = keys_most(round->counts->n), n = 0;
+
+	seen = xarray(most, sizeof(*seen));
+	for (size_t i = 0; i < round->in->seen_n && n < most; i++)
+		if (label[i] == ATTRIBUTE_NONE)
+			seen[n++] = &round->in->seen[i];
+	qsort(seen, n, sizeof(*seen), by_partition);
+	round->key = xarray(n, sizeof(*round->key));
+	round->partition = xarray(n, sizeof(*round->partition));
+	for (size_t i = 0; i < n; i++) {
+		round->key[i] = seen[i]->key;
+		round->partition[i] = seen[i]->partition;
+	}
+	round->keys = (struct hypotheses_keys){ round->key, round->partition, n };
+	free(seen);
+}
+
+/* --- evidence ---------------------------------------------------------------------------------------------------- */
+
+/* What a placement says of the keys of the round. */
+static struct rival rival_of(const struct round *round, const struct attribute_placement *at, size_t matched)
+{
+	struct rival rival = { *at, matched, xarray(round->keys.n, sizeof(*rival.said)),
+			       xarray(round->keys.n, sizeof(*rival.hit)) };
+
+	for (size_t i = 0; i < round->keys.n; i++) {
+		rival.said[i] = placer_partition(&at->placer, round->key[i].bytes, round->key[i].len, at->partitions);
+		rival.hit[i] = rival.said[i] == round->partition[i];
+	}
+	return rival;
+}
+
+static void release_rival(struct rival *rival)
+{
+	free(rival->said);
+	free(rival->hit);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static size_t distinct(uint64_t *numbers, size_t n)
+{
+	size_t count = 0;
+
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	for (size_t i = 0; i < n; i++)
+		count += i == 0 || numbers[i] != numbers[i - 1];
+	return count;
+}
+
+/* The part and its partition as a number. */
+static uint64_t pair_of(const struct round *round, enum keypart part, size_t index)
+{
+	struct key_bytes bytes;
+
+	if (!keypart_of(part, round->key[index], &bytes))
+		bytes = round->key[index];
+	return XXH3_64bits_withSeed(bytes.bytes, bytes.len, (uint64_t)round->partition[index]);
+}
+
+/*
+ * How often the hypothesis would hit if it had nothing to do with the keys: as often as what it says of one key is where
+ * another one was seen, and no less than a good hash would. A poor hash can come to few values on keys that are alike.
+ */
+static double luck_of(const struct round *round, const struct rival *rival, const bool *without)
+{
+	int32_t n = round->in->partitions, least = rival->at.partitions < n ? rival->at.partitions : n;
+	double pairs = 0, keys = 0, luck;
+	size_t *seen = xarray((size_t)n, sizeof(*seen));
+
+	for (size_t i = 0; i < round->keys.n; i++)
+		if (!without || !without[i])
+			seen[round->partition[i]]++;
+	for (size_t i = 0; i < round->keys.n; i++) {
+		if (without && without[i])
+			continue;
+		keys++;
+		if (rival->said[i] >= 0 && rival->said[i] < n)
+			pairs += (double)(seen[rival->said[i]] - rival->hit[i]);
+	}
+	free(seen);
+	luck = keys > 1 ? pairs / (keys * (keys - 1)) : 1;
+	return luck > 1.0 / least ? luck : 1.0 / least;
+}
+
+/* The score of a hypothesis with these hits, to be accepted, among the keys that are not in without; NULL: all. */
+static double evidence(const struct round *round, const struct rival *rival, const bool *without)
+{
+	bool whole = rival->at.placer.part == KEYPART_WHOLE;
+	uint64_t *hit = xarray(round->keys.n, sizeof(*hit)), *missed = xarray(round->keys.n, sizeof(*missed));
+	size_t hit_n = 0, missed_n = 0;
+
+	for (size_t i = 0; i < round->keys.n; i++) {
+		uint64_t pair;
+
+		if (without && without[i])
+			continue;
+		pair = whole ? i : pair_of(round, rival->at.placer.part, i);
+		if (rival->hit[i])
+			hit[hit_n++] = pair;
+		else
+			missed[missed_n++] = pair;
+	}
+	if (!whole) {
+		hit_n = distinct(hit, hit_n);
+		missed_n = distinct(missed, missed_n);
+	}
+	free(hit);
+	free(missed);
+	return attribute_score((double)hit_n, (double)(hit_n + missed_n), luck_of(round, rival, without));
+}
+
+/* Whether both explain, each beyond what the other does, more than luck would. */
+static bool are_separate(const struct round *round, const struct rival *a, const struct rival *b)
+{
+	return evidence(round, a, b->hit) > round->bound && evidence(round, b, a->hit) > round->bound;
+}
+
+/* --- which hypotheses -------------------------------------------------------------------------------------------- */
+
+/* How many matches a hypothesis of each count needs to be accepted. The caller frees. */
+static uint32_t *matches_needed(const struct round *round)
+{
+	uint32_t *needed = xarray(round->counts->n, sizeof(*needed));
+	size_t r = round->keys.n;
+
+	for (size_t i = 0; i < round->counts->n; i++) {
+		int32_t count = round->counts->count[i];
+		double q = 1.0 / (count < round->in->partitions ? count : round->in->partitions);
+		size_t low = 0, high = r + 1;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (attribute_score((double)middle, (double)r, q) > round->bound)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		needed[i] = (uint32_t)low;
+	}
+	return needed;
+}
+
+static struct attribute_placement placement_at(const struct round *round, size_t index)
+{
+	return (struct attribute_placement){ round->h.placers[index / round->counts->n],
+					     round->counts->count[index % round->counts->n], 0 };
+}
+
+/* Index in matched of the accepted hypothesis with the most matches, or SIZE_MAX. */
+static size_t best(const struct round *round, const uint32_t *needed)
+{
+	size_t found = SIZE_MAX, n = round->h.placer_n * round->counts->n;
+
+	for (size_t i = 0; i < n; i++)
+		if (round->h.matched[i] >= needed[i % round->counts->n] &&
+		    (found == SIZE_MAX || round->h.matched[i] > round->h.matched[found]))
+			found = i;
+	return found;
+}
+
+/* Of a part of the key that takes few values all hypotheses go; of the whole key, the one that is lucky. */
+static void forget(struct round *round, size_t index)
+{
+	enum keypart part = round->h.placers[index / round->counts->n].part;
+
+	round->h.matched[index] = 0;
+	for (size_t i = 0; part != KEYPART_WHOLE && i < round->h.placer_n; i++)
+		if (round->h.placers[i].part == part)
+			memset(round->h.matched + i * round->counts->n, 0,
+			       round->counts->n * sizeof(*round->h.matched));
+}
+
+/* The same, with the evidence of distinct parts of the key, and against the luck of the hypothesis itself. */
+static size_t best_proven(struct round *round)
+{
+	uint32_t *needed = matches_needed(round);
+	size_t found;
+
+	while ((found = best(round, needed)) != SIZE_MAX) {
+		struct attribute_placement at = placement_at(round, found);
+		struct rival rival = rival_of(round, &at, 0);
+		bool proven = evidence(round, &rival, NULL) > round->bound;
+
+		release_rival(&rival);
+		if (proven)
+			break;
+		forget(round, found);
+	}
+	free(needed);
+	return found;
+}
+
+/* The fewest matches that are not ruled out beside so many. */
+static size_t rival_matches(const struct round *round, size_t matched, size_t keys)
+{
+	double q = 1.0 / round->in->partitions, best_score = attribute_score((double)matched, (double)keys, q);
+	size_t least = matched;
+
+	while (least > 0 && best_score - attribute_score((double)(least - 1), (double)keys, q) <= -log(ATTRIBUTE_ALPHA))
+		least--;
+	return least;
+}
+
+static int rank_of_count(const struct attribute_input *in, int32_t count)
+{
+	if (count == in->partitions)
+		return 0;
+	for (size_t i = 0; i < in->known_n; i++)
+		if (in->known[i] == count)
+			return 1;
+	return 2;
+}
+
+static bool is_own(const struct attribute_input *in, const struct placer *placer)
+{
+	return placer->partitioner == in->own.partitioner && placer->part == in->own.part;
+}
+
+static int64_t rank_of(const struct attribute_input *in, const struct attribute_placement *at)
+{
+	int64_t rank = at->placer.part != KEYPART_WHOLE && !is_own(in, &at->placer);
+
+	rank = rank * 3 + rank_of_count(in, at->partitions);
+	rank = rank * 2 + !is_own(in, &at->placer);
+	rank = rank * PARTITIONER_COUNT + (at->placer.partitioner - partitioners);
+	rank = rank * KEYPART_COUNT + at->placer.part;
+	return rank * ((int64_t)INT32_MAX + 1) + at->partitions;
+}
+
+/* Keeps those of the simplest rank, in order. There is room for one more. */
+static void add_rival(struct round *round, const struct attribute_placement *at, size_t matched)
+{
+	int64_t rank = rank_of(round->in, at);
+	size_t place = round->rival_n;
+
+	while (place > 0 && rank_of(round->in, &round->rivals[place - 1].at) > rank)
+		place--;
+	memmove(&round->rivals[place + 1], &round->rivals[place], (round->rival_n - place) * sizeof(*round->rivals));
+	round->rivals[place] = (struct rival){ .at = *at, .matched = matched };
+	if (round->rival_n < RIVALS_MOST)
+		round->rival_n++;
+	else
+		round->more++;
+}
+
+static void find_rivals(struct round *round, size_t most)
+{
+	size_t least = rival_matches(round, most, round->keys.n), n = round->h.placer_n * round->counts->n;
+
+	round->rivals = xarray(RIVALS_MOST + 1, sizeof(*round->rivals));
+	for (size_t i = 0; i < n; i++) {
+		struct attribute_placement at = placement_at(round, i);
+
+		if (round->h.matched[i] && round->h.matched[i] >= least)
+			add_rival(round, &at, round->h.matched[i]);
+	}
+	for (size_t i = 0; i < round->rival_n; i++)
+		round->rivals[i] = rival_of(round, &round->rivals[i].at, round->rivals[i].matched);
+}
+
+static void drop_rival(struct round *round, size_t index)
+{
+	release_rival(&round->rivals[index]);
+	memmove(&round->rivals[index], &round->rivals[index + 1], (--round->rival_n - index) * sizeof(*round->rivals));
+}
+
+/* Index of the rival with the most matches, the simplest of them. */
+static size_t lead_of(const struct round *round)
+{
+	size_t lead = 0;
+
+	for (size_t i = 1; i < round->rival_n; i++)
+		if (round->rivals[i].matched > round->rivals[lead].matched)
+			lead = i;
+	return lead;
+}
+
+static void drop_separate(struct round *round, const struct attribute_placement *at)
+{
+	struct rival lead = rival_of(round, at, 0);
+
+	for (size_t i = round->rival_n; i-- > 0;)
+		if (are_separate(round, &lead, &round->rivals[i]))
+			drop_rival(round, i);
+	release_rival(&lead);
+}
+
+/* Holds rivals that are still several against all keys that are left. */
+static void narrow(struct round *round, const uint8_t *label)
+{
+	size_t left = 0, least;
+
+	for (size_t i = 0; i < round->rival_n; i++)
+		round->rivals[i].matched = 0;
+	for (size_t i = 0; i < round->in->seen_n; i++) {
+		const struct attribute_seen *seen = &round->in->seen[i];
+
+		if (label[i] != ATTRIBUTE_NONE)
+			continue;
+		left++;
+		for (size_t j = 0; j < round->rival_n; j++)
+			round->rivals[j].matched +=
+				placer_partition(&round->rivals[j].at.placer, seen->key.bytes, seen->key.len,
+						 round->rivals[j].at.partitions) == seen->partition;
+	}
+	least = rival_matches(round, round->rivals[lead_of(round)].matched, left);
+	for (size_t i = round->rival_n; i-- > 0;)
+		if (round->rivals[i].matched < least)
+			drop_rival(round, i);
+}
+
+/* --- classes ----------------------------------------------------------------------------------------------------- */
+
+/* What the placement does with every key seen, as one number. */
+static uint64_t signature_of(const struct round *round, const struct attribute_placement *at)
+{
+	size_t n = round->keys.n + round->in->other_n;
+	int32_t *partition = xarray(n, sizeof(*partition));
+	uint64_t signature;
+
+	for (size_t i = 0; i < n; i++) {
+		struct key_bytes key = i < round->keys.n ? round->key[i] : round->in->other[i - round->keys.n];
+
+		partition[i] = placer_partition(&at->placer, key.bytes, key.len, at->partitions);
+	}
+	signature = XXH3_64bits(partition, n * sizeof(*partition));
+	free(partition);
+	return signature;
+}
+
+static size_t classify(struct round *round)
+{
+	uint64_t *signature = xarray(round->rival_n, sizeof(*signature));
+	size_t classes = 0;
+
+	for (size_t i = 0; i < round->rival_n; i++) {
+		size_t same = 0;
+
+		signature[i] = signature_of(round, &round->rivals[i].at);
+		while (signature[same] != signature[i])
+			same++;
+		round->rivals[i].at.class = same < i ? round->rivals[same].at.class : (uint32_t)classes++;
+	}
+	free(signature);
+	return classes;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------------ */
+
+static void write_cause(const struct round *round, size_t classes, struct attribute_cause *cause)
+{
+	size_t n = round->rival_n < ATTRIBUTE_MEMBERS ? round->rival_n : ATTRIBUTE_MEMBERS;
+
+	*cause = (struct attribute_cause){
+		.placements = xarray(n, sizeof(*cause->placements)),
+		.placement_n = n,
+		.more = round->rival_n - n + round->more,
+		.classes = classes,
+		.placed = round->rivals[lead_of(round)].at,
+		.tested = round->keys.n,
+		.hypotheses = round->h.placer_n * round->counts->n,
+	};
+	for (size_t i = 0; i < n; i++)
+		cause->placements[i] = round->rivals[i].at;
+}
+
+static bool find_cause(struct round *round, const uint8_t *label, struct attribute_cause *cause)
+{
+	struct attribute_placement at;
+	size_t found, classes;
+
+	hypotheses_match(&round->h, &round->keys, round->counts);
+	round->bound = log((double)(round->h.placer_n * round->counts->n) / ATTRIBUTE_ALPHA);
+	found = best_proven(round);
+	if (found == SIZE_MAX)
+		return false;
+	at = placement_at(round, found);
+	find_rivals(round, round->h.matched[found]);
+	drop_separate(round, &at);
+	classes = classify(round);
+	if (classes > 1 && round->rival_n <= NARROWED_MOST) {
+		narrow(round, label);
+		classes = classify(round);
+	}
+	write_cause(round, round->more && classes == 1 ? 2 : classes, cause);
+	return true;
+}
+
+static void release_round(struct round *round)
+{
+	for (size_t i = 0; i < round->rival_n; i++)
+		release_rival(&round->rivals[i]);
+	free(round->rivals);
+	free(round->key);
+	free(round->partition);
+	hypotheses_release(&round->h);
+}
+
+static void explain(const struct attribute_input *in, struct attribute_result *out)
+{
+	struct attribute_cause *cause = &out->cause[out->n];
+
+	cause->left = out->left;
+	for (size_t i = 0; i < in->seen_n; i++) {
+		const struct attribute_seen *seen = &in->seen[i];
+
+		if (out->label[i] != ATTRIBUTE_NONE ||
+		    placer_partition(&cause->placed.placer, seen->key.bytes, seen->key.len, cause->placed.partitions) !=
+			    seen->partition)
+			continue;
+		out->label[i] = (uint8_t)out->n;
+		cause->explained++;
+	}
+	out->left -= cause->explained;
+	out->n++;
+}
+
+static bool next_cause(const struct attribute_input *in, const struct hypotheses_counts *counts,
+		       struct attribute_result *out)
+{
+	struct round round = { .in = in, .counts = counts };
+	bool found;
+
+	take_keys(&round, out->label);
+	found = find_cause(&round, out->label, &out->cause[out->n]);
+	out->placers = round.h.placer_n;
+	out->counts = counts->n;
+	out->tested = found ? 0 : round.keys.n;
+	out->hypotheses = found ? 0 : out->placers * out->counts;
+	release_round(&round);
+	if (found)
+		explain(in, out);
+	return found;
+}
+
+/* --- shares ------------------------------------------------------------------------------------------------------ */
+
+enum { SETS = 1 << ATTRIBUTE_CAUSES, STEPS = 200 };
+
+/* For each set of causes, as bits: the keys that just these causes explain. */
+static void count_sets(const struct attribute_input *in, const struct attribute_result *out, size_t *count)
+{
+	for (size_t i = 0; i < in->seen_n; i++) {
+		const struct attribute_seen *seen = &in->seen[i];
+		size_t set = 0;
+
+		for (size_t j = 0; j < out->n; j++) {
+			const struct attribute_placement *at = &out->cause[j].placed;
+
+			if (placer_partition(&at->placer, seen->key.bytes, seen->key.len, at->partitions) ==
+			    seen->partition)
+				set |= (size_t)1 << j;
+		}
+		count[set]++;
+	}
+}
+
+/* One step: share[n] is that of chance. */
+static void improve_shares(const struct attribute_input *in, const size_t *count, double *share, size_t n)
+{
+	double next[ATTRIBUTE_CAUSES + 1] = { 0 };
+
+	for (size_t set = 0; set < (size_t)1 << n; set++) {
+		double all = share[n] / in->partitions;
+
+		for (size_t j = 0; j < n; j++)
+			all += set >> j & 1 ? share[j] : 0;
+		if (!count[set] || all <= 0)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			next[j] += set >> j & 1 ? (double)count[set] * share[j] / all : 0;
+		next[n] += (double)count[set] * share[n] / in->partitions / all;
+	}
+	for (size_t j = 0; j <= n; j++)
+		share[j] = next[j] / (double)in->seen_n;
+}
+
+static void share_out(const struct attribute_input *in, struct attribute_result *out)
+{
+	size_t *count = xarray(SETS, sizeof(*count));
+	double share[ATTRIBUTE_CAUSES + 1];
+
+	count_sets(in, out, count);
+	for (size_t j = 0; j <= out->n; j++)
+		share[j] = 1.0 / (double)(out->n + 1);
+	for (int i = 0; i < STEPS; i++)
+		improve_shares(in, count, share, out->n);
+	for (size_t j = 0; j < out->n; j++)
+		out->cause[j].share = share[j];
+	free(count);
+}
+
+void attribute(const struct attribute_input *in, struct attribute_result *out)
+{
+	struct hypotheses_counts counts;
+
+	out->label = xarray(in->seen_n, sizeof(*out->label));
+	memset(out->label, ATTRIBUTE_NONE, in->seen_n);
+	out->left = in->seen_n;
+	if (in->partitions < 2)
+		return;
+	hypotheses_counts(in->partitions, in->known, in->known_n, &counts);
+	while (out->n < ATTRIBUTE_CAUSES && out->left >= ATTRIBUTE_LEAST && next_cause(in, &counts, out))
+		;
+	free(counts.count);
+	if (out->n)
+		share_out(in, out);
+}
+
+void attribute_release(struct attribute_result *out)
+{
+	for (size_t i = 0; i < out->n; i++)
+		free(out->cause[i].placements);
+	free(out->label);
+	*out = (struct attribute_result){ 0 };
+}
