@@ -133,6 +133,7 @@ static void begin(struct fold *f)
 
 	keytable_init(&f->table, keeps_values(f->topic));
 	f->placement = (struct placement){ xarray(cells + 1, sizeof(int64_t)), xarray(cells + 1, sizeof(int64_t)), cells };
+	f->steps.item = sizeof(struct rebase_step);
 	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
 	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
 	f->dividend = xarray(CHUNK_RECORDS_MAX, sizeof(*f->dividend));
@@ -155,6 +156,8 @@ static void end(struct fold *f)
 	seen_release(&f->seen);
 	keytable_release(&f->table);
 }
+	pool_release(&f->steps);
+	hot_release(&f->hot);
 
 static int stream_partitions(struct fold *f, struct trouble *t)
 {
@@ -165,7 +168,7 @@ static int stream_partitions(struct fold *f, struct trouble *t)
 			return -1;
 		if (f->too_large)
 			return 0;
-		if (fold_placement(f, t) < 0 || fold_write_partition(f, t) < 0)
+		if (fold_placement(f, t) < 0 || fold_hot(f, t) < 0 || fold_write_partition(f, t) < 0)
 			return trouble_wrap(t, "partition %d", f->part->partition);
 		f->null_keys += f->count.null_keys;
 	}

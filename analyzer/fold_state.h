@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/hot.h"
 #include "analyzer/keytable.h"
 #include "analyzer/offhome.h"
+#include "analyzer/rebase.h"
 #include "analyzer/rejected.h"
 #include "analyzer/seen.h"
 #include "analyzer/topic.h"
@@ -67,6 +69,9 @@ struct fold {
 	struct fence_refs refs;
 	struct placement placement;
 	struct chunk_scan *scan;
+	struct pool steps;       /* struct rebase_step */
+	size_t steps_of_key;     /* of the key of the last step */
+	struct hot hot;          /* of the partition at hand */
 	uint64_t *filter;        /* bits by hash: the table may have it */
 	size_t filter_bits;      /* a power of two */
 	int64_t *hash;           /* of the chunk at hand */
@@ -80,7 +85,8 @@ struct fold {
 	size_t looked_entries;   /* entries with a sample: the first of the table */
 	int64_t lowest_state;    /* the lowest state_id that other topics have, at most 0 */
 	int64_t loaded_keys, recent_keys; /* samples; those of them that are in the recent stratum alone */
-	int64_t accepted, refused; /* records of sampled keys that the contract applies, and sends to the DLQ */
+	/* Records of sampled keys: those that the contract applies, sends to the DLQ, and never sees; all that have a key. */
+	int64_t accepted, refused, ignored, keyed;
 	/* The partition at hand. */
 	struct fold_partition *part;
 	struct partition_count count;
@@ -104,6 +110,9 @@ int fold_stream(struct fold *f, struct trouble *t);
 /* Further passes for the distinct keys that the first one had no room for; then f->placement is whole. 0 or -1. */
 int fold_placement(struct fold *f, struct trouble *t);
 
+/* Reads f->part again where it may have hot keys, and counts them; afterwards f->hot holds those alone. 0 or -1. */
+int fold_hot(struct fold *f, struct trouble *t);
+
 /* --- fence_at.c --- */
 
 /* Sorts the fences of the table by place. */
@@ -121,11 +130,6 @@ int fence_at_rest(struct fold *f, struct trouble *t);
 
 /* Keys with a fence and without a record: looks for them among aborted records and earlier incarnations. 0 or -1. */
 int fence_elsewhere(struct fold *f, struct trouble *t);
-
-/* --- rebase.c --- */
-
-/* Counts how often the records of keys in several legal partitions changed between them. 0 or -1. */
-int rebase_count(struct fold *f, struct trouble *t);
 
 /* --- fold_write.c --- */
 

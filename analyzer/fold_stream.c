@@ -204,10 +204,13 @@ static void take_legal(struct fold *f, struct key_place *place, const struct ite
 			place->tombstone_or_unsure = offset;
 		if (counted)
 			begin_anew(f, place);
+		f->accepted++;
 		return;
 	}
-	if (tombstone && f->topic->ignore_tombstones)
+	if (tombstone && f->topic->ignore_tombstones) {
+		f->ignored++;
 		return;
+	}
 	f->accepted++;
 	if (counted)
 		apply(f, place, item);
@@ -330,8 +333,11 @@ static void take_part(struct fold *f, const struct chunk_part *part)
 		}
 		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i],
 					 view->key_at[i + 1] - view->key_at[i] };
+		if (hot_takes(view->offset[i]))
+			hot_add(&f->hot, item.key.hash);
 		place_item(f, &item);
 		take(f, &item);
+		f->keyed++;
 		f->too_large |= f->seen.full;
 	}
 }
@@ -416,6 +422,7 @@ static void begin_partition(struct fold *f)
 					     .hole_end = f->part->gap_end };
 	f->rejected_here = rejected_in(&f->rejected, f->part->partition);
 	seen_begin(&f->seen, 0);
+	hot_begin(&f->hot);
 	for (size_t i = 0; i <= f->placement.cells; i++)
 		f->placement.records[i] = f->placement.keys[i] = 0;
 }
@@ -498,6 +505,39 @@ int fold_placement(struct fold *f, struct trouble *t)
 			see_part(f, &part);
 		}
 		count_keys(f);
+	}
+	return more;
+}
+
+static void count_hot(struct fold *f, const struct chunk_part *part)
+{
+	const struct chunk_view *view = part->view;
+
+	for (size_t i = part->from; i < part->to; i++) {
+		const uint8_t *key = view->key_bytes + view->key_at[i];
+		size_t size = view->key_at[i + 1] - view->key_at[i];
+
+		if (!(view->flags[i] & RECORD_NULL_KEY))
+			hot_exact(&f->hot, key_hash(key, size), key, (uint32_t)size);
+	}
+}
+
+int fold_hot(struct fold *f, struct trouble *t)
+{
+	struct chunk_place place = { f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED };
+	struct chunk_part part;
+	int more;
+
+	if (f->topic->hot_share == UNKNOWN || f->count.records < HOT_RECORDS_LEAST ||
+	    hot_candidates(&f->hot, (double)f->topic->hot_share / 1000) == 0) {
+		hot_begin(&f->hot);
+		return 0;
+	}
+	chunk_scan_range(f->scan, place, 0, f->part->indexed_end);
+	while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
+		if (run_stopped(f->run))
+			return trouble_set(t, "stopped");
+		count_hot(f, &part);
 	}
 	return more;
 }

@@ -150,11 +150,42 @@ static void fill_partition_state(void *context, size_t index, struct bulk_row *r
 	bulk_int(row, count->legal_between);
 }
 
+static bool is_hot(const struct fold *f, const struct hot_key *key)
+{
+	return key->key && key->records * 1000 >= f->topic->hot_share * f->count.records;
+}
+
+static void fill_hot(void *context, size_t index, struct bulk_row *row)
+{
+	const struct rows *rows = context;
+	const struct hot_key *key = &rows->f->hot.keys[rows->sorted[index].index];
+
+	bulk_int(row, rows->f->topic->topic_id);
+	bulk_int(row, rows->f->part->partition);
+	bulk_int(row, key->hash);
+	bulk_blob(row, key->key, key->key_size);
+	bulk_int(row, key->records);
+}
+
+static int write_hot(struct fold *f, struct trouble *t)
+{
+	struct rows rows = { f, xarray(HOT_KEYS, sizeof(*rows.sorted)) };
+	struct bulk_source source = { .fill = fill_hot, .context = &rows };
+	int result;
+
+	for (size_t i = 0; i < f->hot.count; i++)
+		if (is_hot(f, &f->hot.keys[i]))
+			rows.sorted[source.rows++].index = (uint32_t)i;
+	result = source.rows ? bulk_insert(f->db, sql_queries_fold_hot_key, &source, t) : 0;
+	free(rows.sorted);
+	return result;
+}
+
 int fold_write_partition(struct fold *f, struct trouble *t)
 {
 	struct bulk_source state = { 1, fill_partition_state, f };
 
-	if (write_placement(f, t) < 0)
+	if (write_placement(f, t) < 0 || write_hot(f, t) < 0)
 		return -1;
 	return bulk_insert(f->db, sql_queries_fold_partition_state, &state, t);
 }
@@ -370,6 +401,61 @@ static int write_fence_states(struct fold *f, struct trouble *t)
 	return bulk_insert(f->db, sql_queries_fold_fence_state, &all, t);
 }
 
+/* A step, and where it stands among all. */
+struct step_at {
+	int64_t state_id;
+	size_t index;
+};
+
+static int by_state(const void *a, const void *b)
+{
+	const struct step_at *x = a, *y = b;
+
+	if (x->state_id != y->state_id)
+		return x->state_id < y->state_id ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+struct step_rows {
+	const struct fold *f;
+	struct step_at *at;
+};
+
+static void fill_step(void *context, size_t index, struct bulk_row *row)
+{
+	const struct step_rows *rows = context;
+	const struct rebase_step *step = pool_at(&rows->f->steps, rows->at[index].index);
+
+	bulk_int(row, rows->at[index].state_id);
+	bulk_int(row, (int64_t)rows->at[index].index);
+	bulk_int(row, rows->f->topic->topic_id);
+	bulk_int(row, step->partition);
+	bulk_int(row, step->offset);
+	bulk_int(row, step->ms);
+	bulk_text(row, verdict_name((enum verdict)step->verdict));
+}
+
+static int write_steps(struct fold *f, struct trouble *t)
+{
+	struct step_rows rows = { f, xarray(f->steps.count, sizeof(*rows.at)) };
+	struct bulk_source source = { f->steps.count, fill_step, &rows };
+	int result;
+
+	for (size_t i = 0; i < f->steps.count; i++) {
+		const struct rebase_step *step = pool_at(&f->steps, i);
+		const struct key_entry *entry = keytable_entry(&f->table, step->entry);
+
+		rows.at[i].index = i;
+		rows.at[i].state_id = step->entry < f->looked_entries ? entry->fence_id
+								      : unlooked_id(f, step->entry - f->looked_entries);
+	}
+	if (f->steps.count)
+		qsort(rows.at, f->steps.count, sizeof(*rows.at), by_state);
+	result = bulk_insert(f->db, sql_queries_fold_rebase_step, &source, t);
+	free(rows.at);
+	return result;
+}
+
 static void fill_off_home(void *context, size_t index, struct bulk_row *row)
 {
 	const struct fold *f = context;
@@ -442,14 +528,22 @@ static int write_verdicts(struct fold *f, struct trouble *t)
 		rebases += keytable_entry(&f->table, (uint32_t)i)->rebases;
 	if (db_prepare(f->db, sql_queries_fold_verdicts, &stmt, t) < 0)
 		return -1;
-	for (int i = 0; i < 3 && result == 0; i++) {
-		static const enum verdict verdicts[] = { VERDICT_APPLY, VERDICT_REBASE, VERDICT_DLQ };
-		const int64_t records[] = { f->accepted - rebases, rebases, f->refused };
+	const struct {
+		const char *verdict;
+		int64_t records;
+	} counts[] = {
+		{ verdict_name(VERDICT_APPLY), f->accepted - rebases },
+		{ verdict_name(VERDICT_REBASE), rebases },
+		{ verdict_name(VERDICT_DLQ), f->refused },
+		{ "ignored", f->ignored },
+		{ "unsampled", f->keyed - f->accepted - f->refused - f->ignored },
+	};
 
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts) && result == 0; i++) {
 		db_bind_int(stmt, 1, f->topic->run_id);
 		db_bind_text(stmt, 2, f->topic->pipeline);
-		db_bind_text(stmt, 3, verdict_name(verdicts[i]));
-		db_bind_int(stmt, 4, records[i]);
+		db_bind_text(stmt, 3, counts[i].verdict);
+		db_bind_int(stmt, 4, counts[i].records);
 		result = db_run(stmt, t);
 	}
 	sqlite3_finalize(stmt);
@@ -461,7 +555,9 @@ int fold_write_topic(struct fold *f, struct trouble *t)
 	for (size_t i = 0; i < f->topic->part_n; i++)
 		if (write_key_states(f, f->first_place[i], f->first_place[i + 1], t) < 0)
 			return -1;
-	if (f->topic->fenced && (write_fence_states(f, t) < 0 || write_verdicts(f, t) < 0))
+	if (f->topic->fenced && (write_fence_states(f, t) < 0 || write_steps(f, t) < 0))
+		return -1;
+	if (f->topic->source && write_verdicts(f, t) < 0)
 		return -1;
 	if (write_off_home(f, t) < 0 || write_counts(f, t) < 0)
 		return -1;

@@ -1,31 +1,18 @@
 /*
- * rebase: how often the records of a key changed between its legal partitions, which is how often the contract says
- * REBASE. Within a partition the order is that of offsets; between partitions it is that of times, made to rise within
- * each; equal times go by offset, then by partition.
- *
- * Most keys of a resized topic left one partition before they began in the next: their places say enough. The others
- * need their records in order, which are read again, as many keys at a time as fit the budget.
+ * rebase: most keys of a resized topic left one partition before they began in the next: their places say enough. The
+ * others need their records in order, which are read again, as many keys at a time as fit the budget.
  */
-#include "analyzer/fold_state.h"
+#include "analyzer/rebase.h"
 
 #include <stdlib.h>
+
+#include "analyzer/event.h"
+#include "analyzer/fold_state.h"
 
 #include "sql/keyhash.h"
 #include "sql/mem.h"
 
 enum { EVENTS_LEAST = 65536 };
-
-struct event {
-	uint32_t entry;
-	int32_t partition;
-	int64_t ms, offset;
-	bool tombstone;          /* tombstones = delete: the fence is gone */
-};
-
-struct events {
-	struct event *at;
-	size_t count, room;
-};
 
 /* Keys to read again: indices of entries, [from, to) of them in this round. */
 struct round {
@@ -33,19 +20,6 @@ struct round {
 	size_t count, from, to;
 	uint8_t *here;           /* per entry: 1 when in this round */
 };
-
-static int by_time(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->entry != y->entry)
-		return x->entry < y->entry ? -1 : 1;
-	if (x->ms != y->ms)
-		return x->ms < y->ms ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->partition > y->partition) - (x->partition < y->partition);
-}
 
 static uint32_t legal_places(const struct fold *f, const struct key_entry *entry)
 {
@@ -56,17 +30,27 @@ static uint32_t legal_places(const struct fold *f, const struct key_entry *entry
 	return n;
 }
 
+/* Whether some of its records are no longer legal. */
+static bool has_stale(const struct fold *f, const struct key_place *place)
+{
+	const struct fold_partition *part = fold_topic_part(f->topic, place->partition);
+
+	return place->legal > 0 && part && place->last_offset >= part->stale_from[place->legal];
+}
+
 static bool apart(const struct key_place *a, const struct key_place *b)
 {
 	return !a->fell && !b->fell && (a->last_ms < b->first_ms || b->last_ms < a->first_ms);
 }
 
-/* Whether no two legal places of the key overlap in time. */
+/* Whether no two legal places of the key overlap in time, and all of their records count. */
 static bool all_apart(const struct fold *f, const struct key_entry *entry)
 {
 	for (uint32_t i = entry->places; i != NOBODY; i = keytable_place(&f->table, i)->next) {
 		const struct key_place *a = keytable_place(&f->table, i);
 
+		if (has_stale(f, a))
+			return false;
 		for (uint32_t j = a->next; j != NOBODY; j = keytable_place(&f->table, j)->next) {
 			const struct key_place *b = keytable_place(&f->table, j);
 
@@ -84,31 +68,67 @@ static void round_add(struct round *round, uint32_t entry)
 	round->entry[round->count++] = entry;
 }
 
+static void add_step(struct fold *f, const struct event *event, enum verdict verdict)
+{
+	struct rebase_step *last = f->steps.count ? pool_at(&f->steps, f->steps.count - 1) : NULL, *step;
+	bool same = last && last->entry == event->entry;
+
+	f->steps_of_key = same ? f->steps_of_key : 0;
+	if (same && last->partition == event->partition && last->offset == event->offset)
+		return;
+	if (f->steps.count == REBASE_STEPS || f->steps_of_key == REBASE_STEPS_KEY)
+		return;
+	f->steps_of_key++;
+	step = pool_add(&f->steps);
+	*step = (struct rebase_step){ event->entry, event->partition, event->offset, event->ms, (uint8_t)verdict };
+}
+
+static int by_first_time(const void *a, const void *b)
+{
+	const struct key_place *const *x = a, *const *y = b;
+
+	return ((*x)->first_ms > (*y)->first_ms) - ((*x)->first_ms < (*y)->first_ms);
+}
+
+/* The changes of a key whose legal places are apart in time. */
+static void judge_apart(struct fold *f, uint32_t index, uint32_t legal)
+{
+	struct key_entry *entry = keytable_entry(&f->table, index);
+	const struct key_place **places = xarray(legal, sizeof(*places));
+	size_t n = 0;
+
+	entry->rebases = legal - 1;
+	for (uint32_t i = entry->places; i != NOBODY; i = keytable_place(&f->table, i)->next)
+		if (keytable_place(&f->table, i)->legal >= 0)
+			places[n++] = keytable_place(&f->table, i);
+	qsort(places, n, sizeof(*places), by_first_time);
+	for (size_t i = 1; i < n; i++) {
+		const struct key_place *from = places[i - 1], *to = places[i];
+		bool alone = i > 1 && from->records == 1; /* the record that came last made the change before */
+
+		add_step(f, &(struct event){ index, from->partition, from->last_ms, from->last_offset, false },
+			 alone ? VERDICT_REBASE : VERDICT_APPLY);
+		add_step(f, &(struct event){ index, to->partition, to->first_ms, to->first_offset, false },
+			 VERDICT_REBASE);
+	}
+	free(places);
+}
+
 /* Settles what places alone can tell, and lists the rest. */
 static void judge_places(struct fold *f, struct round *round)
 {
 	bool plain = !f->topic->delete_tombstones && !f->topic->ignore_tombstones && !f->rejected.count;
 
 	for (size_t i = 0; i < f->table.entries.count; i++) {
-		struct key_entry *entry = keytable_entry(&f->table, (uint32_t)i);
-		uint32_t legal = legal_places(f, entry);
+		uint32_t legal = legal_places(f, keytable_entry(&f->table, (uint32_t)i));
 
 		if (legal < 2)
 			continue;
-		if (plain && all_apart(f, entry))
-			entry->rebases = legal - 1;
+		if (plain && all_apart(f, keytable_entry(&f->table, (uint32_t)i)))
+			judge_apart(f, (uint32_t)i, legal);
 		else
 			round_add(round, (uint32_t)i);
 	}
-}
-
-static void event_add(struct events *events, const struct event *event)
-{
-	if (events->count == events->room) {
-		events->room = events->room ? events->room * 2 : EVENTS_LEAST;
-		events->at = xgrow(events->at, events->room, sizeof(*events->at));
-	}
-	events->at[events->count++] = *event;
 }
 
 static void take_part(struct fold *f, const struct round *round, struct events *events, const struct chunk_part *part)
@@ -129,56 +149,34 @@ static void take_part(struct fold *f, const struct round *round, struct events *
 		if (entry == NOBODY || !round->here[entry] || (tombstone && f->topic->ignore_tombstones))
 			continue;
 		place = keytable_place_in(&f->table, keytable_entry(&f->table, entry), f->part->partition);
-		if (!place || place->legal < 0 || rejected_next(&f->rejected_here, view->offset[i]))
+		if (!place || place->legal < 0 || view->offset[i] >= f->part->stale_from[place->legal] ||
+		    rejected_next(&f->rejected_here, view->offset[i]))
 			continue;
-		event_add(events, &(struct event){ entry, f->part->partition, view->timestamp_ms[i], view->offset[i],
+		events_add(events, &(struct event){ entry, f->part->partition, view->timestamp_ms[i], view->offset[i],
 						   tombstone && f->topic->delete_tombstones });
 	}
 }
 
-/*
- * Times rise within each partition: an event is as late as the latest before it. Events come partition by partition, in
- * offset order.
- */
-static int compare_entries(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->entry != y->entry)
-		return x->entry < y->entry ? -1 : 1;
-	if (x->partition != y->partition)
-		return x->partition < y->partition ? -1 : 1;
-	return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-static void make_times_rise(struct events *events)
-{
-	qsort(events->at, events->count, sizeof(*events->at), compare_entries);
-	for (size_t i = 1; i < events->count; i++) {
-		const struct event *before = &events->at[i - 1];
-		struct event *event = &events->at[i];
-
-		if (before->entry == event->entry && before->partition == event->partition && before->ms > event->ms)
-			event->ms = before->ms;
-	}
-}
-
+/* Counts the changes of each key, and keeps the records around them. */
 static void judge_events(struct fold *f, struct events *events)
 {
-	uint32_t entry = NOBODY;
-	int32_t fence = -1;
+	struct event_fence fence = { 0 };
+	enum verdict before = VERDICT_APPLY;
 
-	make_times_rise(events);
-	qsort(events->at, events->count, sizeof(*events->at), by_time);
+	events_order(events);
 	for (size_t i = 0; i < events->count; i++) {
 		const struct event *event = &events->at[i];
+		enum verdict verdict;
 
-		if (event->entry != entry)
-			fence = -1;
-		entry = event->entry;
-		if (fence >= 0 && !event->tombstone && fence != event->partition)
-			keytable_entry(&f->table, entry)->rebases++;
-		fence = event->tombstone ? -1 : event->partition;
+		if (i == 0 || event[-1].entry != event->entry)
+			fence.there = false;
+		verdict = event_next(&fence, event);
+		if (verdict == VERDICT_REBASE) {
+			keytable_entry(&f->table, event->entry)->rebases++;
+			add_step(f, &event[-1], before);
+			add_step(f, event, verdict);
+		}
+		before = verdict;
 	}
 }
 
@@ -240,7 +238,7 @@ int rebase_count(struct fold *f, struct trouble *t)
 		if (result == 0)
 			judge_events(f, &events);
 	}
-	free(events.at);
+	events_release(&events);
 	free(round.entry);
 	free(round.here);
 	return result;

@@ -25,6 +25,8 @@ enum {
 	RECENT_FROM_MS,
 	PARTITIONS,
 	PARTITIONER,
+	SOURCE,
+	HOT_SHARE,
 };
 
 static bool is(sqlite3_stmt *row, int column, const char *word)
@@ -51,6 +53,8 @@ static void read_topic(const struct run *run, sqlite3_stmt *row, struct fold_top
 		.incarnation_id = db_int(row, INCARNATION_ID),
 		.name = db_text_dup(row, NAME),
 		.pipeline = db_text_dup(row, PIPELINE),
+		.source = sqlite3_column_int(row, SOURCE),
+		.hot_share = db_int(row, HOT_SHARE),
 		.fenced = sqlite3_column_int(row, FENCED),
 		.counts = is(row, STATE, "count"),
 		.sums = is(row, STATE, "sum"),

@@ -50,12 +50,14 @@ struct fold_topic {
 /* The topics that a run folds, in a fixed order. */
 struct fold_topics {
 	struct fold_topic *items;
+	bool source;             /* and not one that it is co-partitioned with */
 	size_t n;
 };
 
 /* Reads them all. 0 or -1; release in either case. */
 int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *topics, struct trouble *t);
 void fold_topics_release(struct fold_topics *topics);
+	int64_t hot_share;       /* in thousandths of a partition's records: a key is hot; UNKNOWN: not judged */
 
 /* The partition's part, or NULL. */
 struct fold_partition *fold_topic_part(const struct fold_topic *topic, int32_t partition);

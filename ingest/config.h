@@ -98,6 +98,7 @@ struct pipeline_config {
 	size_t partitions_before_count;
 	char **copartitioned;
 	size_t copartitioned_count;
+	int64_t hot_share;              /* thousandths of a partition's records: a key is hot; UNKNOWN: not judged */
 	struct placer placer;           /* how producers place keys; Kafka's murmur2 unless told */
 	bool one_topic_only;            /* a ^regex that must not match more than one topic: a template lacks {topic} */
 	struct properties kafka;        /* the general ones, then the pipeline's, then -F, then -X */

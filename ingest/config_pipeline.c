@@ -174,6 +174,34 @@ static int read_partitioner(const struct reader *r, const struct rule *rule, con
 	return reader_bad_value(r, rule, value, "valid: " PLACER_WORDS);
 }
 
+/* "20%", "2.5%" -> thousandths. */
+static bool parse_share(const char *text, int64_t *thousandths)
+{
+	char *end;
+	long whole = strtol(text, &end, 10), tenth = 0;
+
+	if (*text < '0' || *text > '9' || end - text > 3)
+		return false;
+	if (*end == '.' && end[1] >= '0' && end[1] <= '9') {
+		tenth = end[1] - '0';
+		end += 2;
+	}
+	*thousandths = whole * 10 + tenth;
+	return strcmp(end, "%") == 0 && *thousandths >= 20 && *thousandths <= 1000;
+}
+
+static int read_hot_share(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
+{
+	struct pipeline_config *p = &((struct pipeline_draft *)into)->p;
+
+	p->hot_share = UNKNOWN;
+	if (!value_text(r, rule, value))
+		return -1;
+	if (!strcmp(value->text, "none") || parse_share(value->text, &p->hot_share))
+		return 0;
+	return reader_bad_value(r, rule, value, "valid: a percentage from 2% to 100%, like 20%, or none");
+}
+
 static int read_copartitioned(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
 {
 	struct names *names = &((struct pipeline_draft *)into)->copartitioned;
@@ -221,6 +249,7 @@ static const struct rule rules[] = {
 	{ .key = "partitions.before", .read = read_partitions_before, .type = "list of integers", .otherwise = "none" },
 	{ .key = "partitioner", .read = read_partitioner, .type = "partitioner, or partitioner/part of the key",
 	  .standard = "murmur2" },
+	{ .key = "hot.share", .read = read_hot_share, .type = "percentage, or none", .standard = "20%" },
 	{ .key = "copartitioned.with", .read = read_copartitioned, AT(copartitioned), .type = "list of topics",
 	  .otherwise = "none" },
 	{ .key = "kafka", .read = read_kafka, AT(p.kafka), .type = "mapping", .otherwise = "none" },
@@ -240,6 +269,7 @@ static int read_pipeline(const struct reader *r, const struct node_entry *entry,
 		.p.name = xstrdup(key->text),
 		.p.line = key->line,
 		.p.expires_ms = UNKNOWN,
+		.p.hot_share = 200,
 		.p.placer.partitioner = &partitioners[PARTITIONER_murmur2],
 	};
 	pipeline->node = entry->value;

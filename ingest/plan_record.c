@@ -61,6 +61,7 @@ static int record_pipeline(struct plan *plan, struct lane *lane, struct trouble 
 		.group_us = UNKNOWN,
 		.mapping = "unknown",
 		.partitioner = placer,
+		.hot_share = p->hot_share,
 		.cluster_plan = p->has_redis && p->redis.cluster_plan,
 	};
 
@@ -189,6 +190,7 @@ static int record_subject_end(struct plan *plan, const struct lane *lane, const 
 	db_bind_int(stmt, 10, scanned ? subject->counts.taken : UNKNOWN);
 	db_bind_int(stmt, 11, scanned ? subject->counts.scan_complete : UNKNOWN);
 	db_bind_int(stmt, 12, history->incarnation_id ? history->incarnation_id : UNKNOWN);
+	db_bind_int(stmt, 13, scanned ? subject->counts.unparsed : UNKNOWN);
 	result = db_run(stmt, t);
 	sqlite3_finalize(stmt);
 	return result;

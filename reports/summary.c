@@ -202,7 +202,8 @@ static void put_settings(json_t *row, json_t *pipeline)
 {
 	static const char *const names[] = { "kafka",      "redis",        "key_template", "key_format",
 					     "mapping",    "mapping_hint", "replica",      "state",
-					     "tombstones", "isolation",    "horizon",      "expect_empty" };
+					     "tombstones", "isolation",    "horizon",      "partitioner",
+					     "expect_empty" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		json_move(row, names[i], pipeline);

@@ -242,6 +242,20 @@ static void print_workers(const json_t *pipeline, FILE *out)
 	free(words);
 }
 
+/* Kafka Streams does not know of other partitioners. */
+static void print_partitioner(const json_t *pipeline, FILE *out)
+{
+	const char *partitioner = json_text(pipeline, "partitioner");
+	char *words;
+
+	if (!partitioner || strcmp(partitioner, "murmur2") == 0)
+		return;
+	words = xprintf("by %s; joins of Kafka Streams place and look for keys by murmur2 and will not find these",
+			partitioner);
+	text_print_line(out, "placed", words);
+	free(words);
+}
+
 /*
  * --- looked ---------------------------------------------------------------------------------------------------------
 
@@ -413,6 +427,7 @@ void text_print_facts(const json_t *summary, const json_t *block, FILE *out)
 		print_streams(block, out);
 	} else if (json_object_get(block, "topics")) {
 		print_workers(block, out);
+		print_partitioner(block, out);
 		print_looked(summary, block, out);
 		print_bounds(block, out);
 	}

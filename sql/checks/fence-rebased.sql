@@ -18,6 +18,9 @@ SELECT pipeline, topic, fence_partition AS partition, fence_offset AS offset, ke
 	END AS detail,
 	json_object('fence', json_object('partition', fence_partition, 'offset', fence_offset), 'home', home,
 		'done', json(iif(fence_legal = 2, 'false', 'true')), 'rebases', rebases, 'order', 'record times',
+		'sequence', (SELECT json_group_array(json_object('partition', partition, 'offset', offset, 'time_ms', ms,
+			'verdict', verdict))
+			FROM (SELECT * FROM rebase_step AS step WHERE step.state_id = c.state_id ORDER BY step.step)),
 		'partitions', (SELECT json_group_array(json_object('partition', partition, 'records', records,
 			'first_offset', first_offset, 'last_offset', last_offset,
 			'first_ms', first_ms, 'last_ms', last_ms))

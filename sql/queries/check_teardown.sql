@@ -25,3 +25,4 @@ DROP TABLE IF EXISTS temp.fence_way;
 DROP TABLE IF EXISTS temp.fence_fault;
 DROP TABLE IF EXISTS temp.fenced_topic;
 DROP TABLE IF EXISTS temp.split_key;
+DROP TABLE IF EXISTS temp.hot_slot;

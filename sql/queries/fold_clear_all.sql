@@ -7,3 +7,5 @@ DELETE FROM unlooked_key;
 DELETE FROM off_home_key;
 DELETE FROM topic_count;
 DELETE FROM topic_state;
+DELETE FROM rebase_step;
+DELETE FROM hot_key;

@@ -6,3 +6,5 @@ DELETE FROM unlooked_key WHERE topic_id = ?1;
 DELETE FROM off_home_key WHERE topic_id = ?1;
 DELETE FROM topic_count WHERE topic_id = ?1;
 DELETE FROM topic_state WHERE topic_id = ?1;
+DELETE FROM rebase_step WHERE topic_id = ?1;
+DELETE FROM hot_key WHERE topic_id = ?1;

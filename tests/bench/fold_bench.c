@@ -238,6 +238,7 @@ static void make_facts(struct bench *b)
 		.group_id = "g",
 		.redis = "r",
 		.partitioner = "murmur2",
+		.hot_share = UNKNOWN,
 		.state = "opaque",
 		.tombstones = "apply",
 		.expires_ms = UNKNOWN,

@@ -88,7 +88,7 @@ static const struct row syntax[] = {
 	  "group, from, horizon, "
 	  "isolation, key, key.format, epoch, field.offset, field.partition, field.value, state, tombstones, "
 	  "expires, dlq, dlq.source, "
-	  "rejects, partitions.before, partitioner, copartitioned.with, kafka, redis" },
+	  "rejects, partitions.before, partitioner, hot.share, copartitioned.with, kafka, redis" },
 	{ "    idle:", "    ilde:",
 	  ":33: unknown key 'ilde' in stream mail; did you mean 'idle'? valid: key, group, exclude, idle, "
 	  "deliveries, dlq, lag.max, backlog.age.max, consumer.idle.max, length.max, redis" },
@@ -162,6 +162,10 @@ static const struct row values[] = {
 	  "java_string_abs java_bytes_mask kafka_node_keyed debezium_java_string murmur3_mask murmur3_maxwell_abs "
 	  "xxhash32 phash2 and, after a slash, a part of the key: whole windowed session window-store outer-join "
 	  "foreign-key confluent confluent-guid glue characters" },
+	{ "[3, 6]", "[3, 6]\n    hot.share: 1%",
+	  ":29: pipeline orders: hot.share: '1%': valid: a percentage from 2% to 100%, like 20%, or none" },
+	{ "[3, 6]", "[3, 6]\n    hot.share: 20",
+	  ":29: pipeline orders: hot.share: '20': valid: a percentage from 2% to 100%, like 20%, or none" },
 	{ "[customers]", "[^c]",
 	  ":29: pipeline orders: copartitioned.with: '^c': no topic's name; valid: names alone" },
 	{ "client.id: audit", "client.id: [a, b]",

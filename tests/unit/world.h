@@ -142,6 +142,7 @@ static inline struct world *world_new(void)
 		.field_partition = "partition",
 		.field_value = "value",
 		.partitioner = "murmur2",
+		.hot_share = 200,
 		.state = "opaque",
 		.tombstones = "apply",
 		.expires_ms = UNKNOWN,
