@@ -9,6 +9,7 @@
 #include "analyzer/fold.h"
 #include "analyzer/prune.h"
 #include "analyzer/script.h"
+#include "analyzer/shared.h"
 #include "sql/db.h"
 #include "sql/runlog.h"
 #include "sql_data.h"
@@ -55,7 +56,9 @@ static int fold(const struct run *run, sqlite3 *db, struct trouble *t)
 {
 	int64_t wall = run_now_us(run), tick = run_tick_us(run);
 
-	return fold_run(run, db, t) < 0 ? -1 : timed(run, db, "fold", wall, tick, t);
+	if (fold_run(run, db, t) < 0 || shared_find(run, db, t) < 0)
+		return -1;
+	return timed(run, db, "fold", wall, tick, t);
 }
 
 static int check_all(const struct run *run, sqlite3 *db, const struct analyzer_options *options,

@@ -29,6 +29,7 @@ pending entry of a stream: trimmed-pending, poison, stuck.
 | dlq-incomplete, dlq-unnamed | the DLQ does not tell all the records that were rejected: trimmed, compacted, not read to its end; or records without a source |
 | gap | there is no record at the offset: a transaction marker, or a record that is gone |
 | unstable | between the last stable offset and the high watermark |
+| shared-redis-key | record keys that differ in the schema id alone have one Redis key, and one fence for both (see key.format) |
 | not-sampled | the group has more pending entries than `pending.keys`, and the entry is not among those that were kept |
 | maybe-acknowledged | the entry is not pending any more, at a group and consumer that still stand |
 | entries-read-unknown, entries-read-stale, lag-unknown | the server cannot count what the group was given, or may count wrongly |

@@ -37,6 +37,7 @@ struct keyset {
 	int64_t limit;
 	size_t memory;
 	struct stratum main, recent;
+	struct key_prefixes prefixes;
 	struct keyset_entry *entries;
 	size_t count, room;
 	uint32_t *slots;   /* number of an entry + 1; 0: free */
@@ -311,6 +312,16 @@ void keyset_put(struct keyset *keys, int64_t hash, const void *key, uint32_t siz
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
+
+void keyset_note_prefixes(struct keyset *keys, enum key_format format)
+{
+	keys->prefixes = (struct key_prefixes){ .format = format };
+}
+
+struct key_prefixes *keyset_prefixes(struct keyset *keys)
+{
+	return &keys->prefixes;
+}
 
 int64_t keyset_hash(const void *key, size_t size)
 {

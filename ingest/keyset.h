@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sql/keyprefix.h"
 #include "sql/run.h"
 #include "sql/sqlite.h"
 #include "sql/trouble.h"
@@ -36,6 +37,10 @@ struct keyset_range {
  */
 struct keyset *keyset_new(int64_t limit, size_t memory, bool only_recent);
 void keyset_free(struct keyset *keys);
+
+/* From now on, prefixes of the format are noted, of all keys that keyset_add reads. */
+void keyset_note_prefixes(struct keyset *keys, enum key_format format);
+struct key_prefixes *keyset_prefixes(struct keyset *keys);
 
 /*
  * Reads a range of the history from the index and adds its keys, those of tombstones and of aborted records included.

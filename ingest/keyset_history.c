@@ -46,11 +46,23 @@ static size_t pick(const struct keyset *keys, const struct pass *pass, const str
 	return n;
 }
 
+static void note_prefixes(struct key_prefixes *prefixes, const struct chunk_part *part)
+{
+	const struct chunk_view *view = part->view;
+
+	for (size_t i = part->from; i < part->to; i++)
+		if (!(view->flags[i] & RECORD_NULL_KEY))
+			key_prefixes_note(prefixes, view->key_bytes + view->key_at[i],
+					  view->key_at[i + 1] - view->key_at[i]);
+}
+
 static void take_part(struct keyset *keys, const struct pass *pass, const struct chunk_part *part)
 {
 	const struct chunk_view *view = part->view;
 	struct candidate picked[BATCH];
 
+	if (key_format_prefix(keyset_prefixes(keys)->format))
+		note_prefixes(keyset_prefixes(keys), part);
 	for (size_t from = part->from; from < part->to; from += BATCH) {
 		size_t to = part->to - from > BATCH ? from + BATCH : part->to;
 		size_t n = pick(keys, pass, view, from, to, picked);

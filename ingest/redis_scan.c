@@ -35,7 +35,7 @@ struct scan {
 	bool done;       /* the cursor came back to 0 */
 	int process;     /* that gave the cursor */
 	int64_t walk;    /* COUNT: keys to walk with one SCAN */
-	struct buffer record_key, command;
+	struct buffer record_key, text, command;
 	struct redis_seen others; /* keys taken that the key set does not have */
 };
 
@@ -89,26 +89,77 @@ static void take_items(struct scan *scan, struct look_batch *page)
 	page->count = kept;
 }
 
+/* The record key in the scan's buffer, and its hash. */
+static void set_key(const struct scan *scan, struct look_key *key)
+{
+	key->key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "",
+				   scan->record_key.size };
+	key->hash = keyset_hash(key->key.at, key->key.size);
+}
+
+/* The record key that is behind prefix number i of the history. */
+static void set_prefixed(struct scan *scan, size_t i, struct look_key *key)
+{
+	const struct key_prefixes *prefixes = keyset_prefixes(scan->keys);
+
+	buffer_clear(&scan->record_key);
+	buffer_add(&scan->record_key, prefixes->bytes[i], key_format_prefix(prefixes->format));
+	buffer_add(&scan->record_key, scan->text.data, scan->text.size);
+	set_key(scan, key);
+}
+
+/*
+ * Behind several prefixes, the record key that the history has; where it has none, any, provided that the sample would
+ * have shown each. false: it cannot be told. Outside the sample, the hash is at or above the threshold.
+ */
+static bool choose_prefix(struct scan *scan, struct look_key *key)
+{
+	const struct key_prefixes *prefixes = keyset_prefixes(scan->keys);
+	int64_t highest = 0;
+
+	for (size_t i = 0; i < prefixes->count; i++) {
+		set_prefixed(scan, i, key);
+		if (keyset_find(scan->keys, key->hash, key->key.at, key->key.size))
+			return true;
+		highest = key->hash > highest ? key->hash : highest;
+	}
+	if (!prefixes->count || prefixes->more)
+		return false;
+	set_prefixed(scan, 0, key);
+	key->hash = highest < keyset_main_threshold(scan->keys) ? key->hash : INT64_MAX;
+	return true;
+}
+
+/* The record key of a Redis key into the scan's buffer. */
+static bool read_key(struct scan *scan, struct bytes redis_key, struct look_key *key)
+{
+	const struct pipeline_config *p = scan->subject->pipeline;
+	bool prefixed = key_format_prefix(p->key_format) > 0;
+
+	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size,
+			    prefixed ? &scan->text : &scan->record_key))
+		return false;
+	if (prefixed)
+		return choose_prefix(scan, key);
+	set_key(scan, key);
+	return true;
+}
+
 /*
  * A key that is in the sample goes onto the page; where it is to be found in our own sets is fetched while the next
  * ones are considered.
  */
 static void consider(struct scan *scan, struct bytes redis_key, struct look_batch *page)
 {
-	const struct pipeline_config *p = scan->subject->pipeline;
 	struct look_key key = { .redis_key = redis_key, .strata = STRATUM_MAIN };
 
 	if (look_is_rivals(&scan->look, redis_key))
 		return;
-	if (!template_parse(p->key, p->key_format, scan->subject->topic, redis_key.at, redis_key.size,
-			    &scan->record_key)) {
+	if (!read_key(scan, redis_key, &key)) {
 		scan->counts->scanned++;
 		scan->counts->unparsed++;
 		return;
 	}
-	key.key = (struct bytes){ scan->record_key.data ? (const void *)scan->record_key.data : "",
-				  scan->record_key.size };
-	key.hash = keyset_hash(key.key.at, key.key.size);
 	if (key.hash >= keyset_main_threshold(scan->keys)) {
 		scan->counts->scanned++;
 		return;
@@ -277,6 +328,7 @@ static void scan_release(struct scan *scan)
 		look_batch_release(&scan->pages[i]);
 	redis_seen_release(&scan->others);
 	buffer_release(&scan->record_key);
+	buffer_release(&scan->text);
 	buffer_release(&scan->command);
 	free(scan->match);
 }

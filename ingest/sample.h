@@ -51,7 +51,7 @@ int sampler_epochs(struct sampler *sampler, struct writer *writer, const struct 
 
 struct sample_counts {
 	int64_t scanned;  /* Redis keys that the scan showed under the template; twice shown is noticed in the sample */
-	int64_t unparsed; /* of those, not parsing back to a record key */
+	int64_t unparsed; /* of those, not parsing back to a record key, or to one of too many */
 	int64_t taken;    /* of those, in the sample */
 	int64_t asked;    /* keys asked for directly */
 	int64_t nameless; /* record keys without a Redis key of their own (format, another template). They get no row */

@@ -6,7 +6,8 @@
 -- unverifiable: history-incomplete, indexing began above offset 0, or records may be gone from compacted, trimmed or
 --   unknown gaps; earlier-incarnation, the topic was deleted and created again, and its end then was perhaps never
 --   indexed; not-replayed, a partition could not be read to its end; unstable, the fence stands between the last stable
---   offset and the high watermark.
+--   offset and the high watermark; redis-key-unreadable, the Redis key is under the template, and no record key gives
+--   it; shared-redis-key, record keys of several schema ids share it.
 -- remedy: Nothing of this topic will ever touch the hash. Find out whether another writer owns it, or a topic that is
 --   gone; if nobody does, delete it.
 SELECT pipeline, reason, n FROM fence_subject WHERE name = 'fence-orphan' ORDER BY pipeline, reason;

@@ -12,7 +12,8 @@ CREATE TEMP TABLE fenced_topic (
 	pipeline TEXT, topic TEXT, partitioner TEXT, partitions INTEGER, seen_us INTEGER, retention_ms INTEGER, cleanup_policy TEXT,
 	no_home TEXT, state TEXT, counted INTEGER, deletes INTEGER, committed_only INTEGER, silent INTEGER, rejecting INTEGER,
 		expires_ms INTEGER,
-	replica_behind INTEGER, incomplete TEXT, dlq TEXT
+	replica_behind INTEGER, incomplete TEXT, dlq TEXT,
+	unread INTEGER                          -- Redis keys under the template that no record key gives
 );
 INSERT INTO fenced_topic
 SELECT topic.topic_id, pipeline.name, topic.topic, pipeline.partitioner, topic.partitions,
@@ -24,7 +25,7 @@ SELECT topic.topic_id, pipeline.name, topic.topic, pipeline.partitioner, topic.p
 		pipeline.isolation = 'read_committed',
 	pipeline.rejects = 'silent', pipeline.rejects = 'dlq', pipeline.expires_ms,
 		coalesce(pipeline.replica <> 'passed', 0),
-	topic_state.incomplete, topic_state.dlq
+	topic_state.incomplete, topic_state.dlq, topic.redis_keys_unread
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN topic_state USING (topic_id)
@@ -307,6 +308,29 @@ SELECT state_id, topic_id, pipeline,
 	expiring
 FROM fence_rank
 WHERE topic_id IS NOT NULL;
+
+-- A fence that several record keys share may stand on a record of any of them: what was said of it, and what was not
+-- asked any more because of that, cannot be told.
+CREATE TEMP TABLE fence_shared (state_id INTEGER PRIMARY KEY, standing INTEGER);
+INSERT INTO fence_shared
+SELECT state_id, fault <> 'fence-missing'
+FROM shared_key
+CROSS JOIN fence_fault USING (state_id)
+WHERE coalesce(fault, '') NOT IN ('fence-malformed', 'fence-ahead');
+UPDATE fence_fault
+SET fault = NULL,
+	orphan = iif(orphan IS NULL, NULL, 'shared-redis-key'),
+	missing = iif(missing IS NULL, NULL, 'shared-redis-key'),
+	regressed = iif(regressed IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	undeleted = iif(undeleted IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	phantom = iif(phantom IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	aborted = iif(aborted IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	off_home = iif(off_home IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	value = iif(value IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	count = iif(count IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
+	rebased = iif(rebased IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key')
+FROM fence_shared
+WHERE fence_shared.state_id = fence_fault.state_id;
 CREATE INDEX temp.fence_fault_fault ON fence_fault (fault) WHERE fault IS NOT NULL;
 
 -- How many keys of which pipeline went which way through all claims.
@@ -336,6 +360,7 @@ WITH way (name, pipeline, class, n) AS (
 	UNION ALL SELECT 'fence-count', pipeline, count, n FROM fence_way
 	UNION ALL SELECT 'fence-rebased', pipeline, rebased, n FROM fence_way
 	UNION ALL SELECT 'fence-expiring', pipeline, expiring, n FROM fence_way
+	UNION ALL SELECT 'fence-orphan', pipeline, 'redis-key-unreadable', unread FROM fenced_topic WHERE unread > 0
 ), applies (name, pipeline) AS (
 	SELECT value, pipeline
 	FROM (SELECT DISTINCT pipeline FROM fenced_topic)

@@ -9,3 +9,5 @@ DELETE FROM topic_count;
 DELETE FROM topic_state;
 DELETE FROM rebase_step;
 DELETE FROM hot_key;
+DELETE FROM shared_key;
+DELETE FROM topic_encoding;

@@ -88,8 +88,10 @@ static int add_keys(struct tool *tool, const char *path, struct trouble *t)
 		char *key = xarray((size_t)length + 1, 1);
 
 		length -= line[length - 1] == '\n';
-		if (keyhex_read(line + recent, (size_t)length - recent, key, &size) == 0)
+		if (keyhex_read(line + recent, (size_t)length - recent, key, &size) == 0) {
+			key_prefixes_note(keyset_prefixes(tool->keys), key, size);
 			keyset_put(tool->keys, keyset_hash(key, size), key, (uint32_t)size, recent);
+		}
 		free(key);
 	}
 	free(line);
@@ -100,6 +102,7 @@ static int add_keys(struct tool *tool, const char *path, struct trouble *t)
 static int begin(struct tool *tool, const char *keys, struct trouble *t)
 {
 	tool->keys = keyset_new(tool->limit, (size_t)tool->memory, tool->only_recent);
+	keyset_note_prefixes(tool->keys, tool->config->pipelines[0].key_format);
 	if (strcmp(keys, "-") && add_keys(tool, keys, t) < 0)
 		return -1;
 	if (sampler_open(&tool->run, &tool->config->pipelines[0].redis, tool->timeout_ms, &tool->sampler, t) < 0)
