@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyzer/fold_state.h"
+#include "analyzer/resize.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/faultpoint.h"
@@ -132,8 +133,8 @@ static void begin(struct fold *f)
 	size_t cells = f->topic->count[0] > 0 ? (size_t)f->topic->count[0] * LEGAL_COUNT : 0;
 
 	keytable_init(&f->table, keeps_values(f->topic));
-	f->placement = (struct placement){ xarray(cells + 1, sizeof(int64_t)), xarray(cells + 1, sizeof(int64_t)), cells };
 	f->steps.item = sizeof(struct rebase_step);
+	f->placement = (struct placement){ xarray(cells + 1, sizeof(int64_t)), xarray(cells + 1, sizeof(int64_t)), cells };
 	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
 	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
 	f->dividend = xarray(CHUNK_RECORDS_MAX, sizeof(*f->dividend));
@@ -155,9 +156,9 @@ static void end(struct fold *f)
 	offhome_release(&f->offhome);
 	seen_release(&f->seen);
 	keytable_release(&f->table);
-}
 	pool_release(&f->steps);
 	hot_release(&f->hot);
+}
 
 static int stream_partitions(struct fold *f, struct trouble *t)
 {
@@ -182,7 +183,7 @@ static int finish(struct fold *f, struct trouble *t)
 		return trouble_set(t, "not one sampled key fits in the memory");
 	if (fence_at_rest(f, t) < 0 || fence_elsewhere(f, t) < 0 || rebase_count(f, t) < 0)
 		return -1;
-	return fold_write_topic(f, t);
+	return fold_write_topic(f, t) < 0 ? -1 : resize_write(f, t);
 }
 
 static int fold_once(struct fold *f, struct trouble *t)
@@ -246,6 +247,8 @@ static int fold_topic(const struct run *run, sqlite3 *db, struct fold_topic *top
 	struct rejected_from from = { topic->pipeline_id, topic->name };
 	int result = topic->rejects_dlq ? rejected_load(run, db, &from, &rejected, t) : 0;
 
+	if (result == 0)
+		result = resize_find(run, db, topic, t);
 	/* A DLQ that is known to its last record leaves no doubt where a resized worker sent what. */
 	for (size_t i = 0; topic->rejects_dlq && !rejected.incomplete && i < topic->part_n; i++)
 		for (size_t j = 0; j < topic->count_n; j++)

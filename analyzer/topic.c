@@ -193,6 +193,7 @@ static void topic_release(struct fold_topic *topic)
 		free(topic->parts[i].stale_from);
 	}
 	free(topic->parts);
+	free(topic->resizes);
 	free(topic->count);
 	free(topic->name);
 	free(topic->pipeline);

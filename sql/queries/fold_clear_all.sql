@@ -11,3 +11,4 @@ DELETE FROM rebase_step;
 DELETE FROM hot_key;
 DELETE FROM shared_key;
 DELETE FROM topic_encoding;
+DELETE FROM topic_resize;

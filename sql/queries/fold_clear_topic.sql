@@ -10,3 +10,4 @@ DELETE FROM rebase_step WHERE topic_id = ?1;
 DELETE FROM hot_key WHERE topic_id = ?1;
 DELETE FROM shared_key WHERE topic_id = ?1;
 DELETE FROM topic_encoding WHERE topic_id = ?1 OR other_id = ?1;
+DELETE FROM topic_resize WHERE topic_id = ?1;

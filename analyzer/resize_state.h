@@ -1,0 +1,45 @@
+/*
+ * resize_state: what the files resize*.c share while they look for the partition counts of a topic.
+ */
+#ifndef ANALYZER_RESIZE_STATE_H
+#define ANALYZER_RESIZE_STATE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyzer/topic.h"
+#include "sql/chunk_scan.h"
+#include "sql/run.h"
+#include "sql/trouble.h"
+
+/* Where the records of a partition begin. */
+struct resize_start {
+	int64_t ms;              /* time of the first record, or where that is not exact the least of its chunk; UNKNOWN: none */
+	int64_t offset;          /* of the first record */
+	int64_t fall;            /* how far times fall within the first chunk; only where exact */
+	bool exact;
+};
+
+struct resize {
+	const struct run *run;
+	sqlite3 *db;
+	struct fold_topic *topic;
+	struct chunk_scan *scan;
+	sqlite3_stmt *before;    /* resize_before.sql */
+	int32_t count;           /* the present one */
+	struct resize_start *start; /* per partition */
+	int32_t *first_at;       /* per n below count: the partition at or above n that begins first, exact; -1: none does */
+};
+
+/* The first record at or above n came then; UNKNOWN: none did, or no record below n came before it. */
+int64_t resize_begin_ms(const struct resize *r, int32_t n);
+
+/*
+ * --- resize_infer.c ---
+ *
+ * Adds counts that the history shows to the topic, as resizes without times whose proof is filled in. 0 or -1.
+ */
+int resize_infer(struct resize *r, struct trouble *t);
+
+#endif
