@@ -88,12 +88,12 @@ static int check(const struct run *run, sqlite3 *db, const struct analyzer_optio
 		return trouble_wrap(t, "judge the streams");
 	if (script_run(db, sql_queries_check_server, run->id, t) < 0)
 		return trouble_wrap(t, "compare the servers");
+	if (script_run(db, sql_queries_check_hot, run->id, t) < 0)
+		return trouble_wrap(t, "compare the slots");
 	if (check_all(run, db, options, checks, t) < 0)
 		return -1;
 	return timed(run, db, "check", wall, tick, t);
 }
-	if (script_run(db, sql_queries_check_hot, run->id, t) < 0)
-		return trouble_wrap(t, "compare the slots");
 
 static int work(const struct run *run, sqlite3 *db, const struct analyzer_options *options, const struct checks *checks,
 		struct trouble *t)
