@@ -63,11 +63,15 @@ void events_order(struct events *events)
 
 enum verdict event_next(struct event_fence *fence, const struct event *event)
 {
+	if (event->tombstone) {
+		fence->there = false;
+		return VERDICT_APPLY;
+	}
 	/* Each of its legal partitions was the key's home when the record was written. */
 	struct incoming in = { .home = event->partition, .partition = event->partition, .offset = event->offset };
 	enum verdict verdict = fence_verdict(&in, 0, fence->there ? &fence->fence : NULL);
 
 	fence->fence = (struct fence){ event->partition, event->offset };
-	fence->there = !event->tombstone;
+	fence->there = true;
 	return verdict;
 }

@@ -38,7 +38,7 @@ struct event_fence {
 	bool there;
 };
 
-/* The verdict on the next event of the key; the fence moves on. APPLY or REBASE. */
+/* The verdict on the next event of the key; the fence moves on. APPLY, for a delete too, or REBASE. */
 enum verdict event_next(struct event_fence *fence, const struct event *event);
 
 #endif

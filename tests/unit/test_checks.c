@@ -78,11 +78,11 @@ static const struct row rows[] = {
 	  "1970-01-01T00:16:40.000Z.\n" },
 	{ "missing: DLQ incomplete", NULL, with_trimmed_dlq, hash_gone, "", "fence-missing ? dlq-incomplete 1\n" },
 	{ "missing: not replayed", NULL, not_replayed, hash_gone,
-	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\n",
+	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n",
 	  "fence-missing error orders/2@12 $C: The key $C has no hash, and its record at 12 in partition 2 was applied "
 	  "before "
 	  "1970-01-01T00:16:40.000Z.\n"
-	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\n" },
+	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n" },
 	{ "missing: deleted", NULL, deletes, hash_of_b_gone, "",
 	  "fence-missing error orders/1@16 $B: The key $B has no hash, and its record at 16 in partition 1 was applied "
 	  "before "

@@ -30,7 +30,8 @@ static void test_evidence(void **state)
 	assert_text(
 		&fx, "SELECT evidence FROM finding WHERE partition = 5",
 		"{\"fence\":{\"partition\":5,\"offset\":1},\"home\":5,\"done\":true,\"rebases\":1,\"order\":\"record "
-		"times\",\"partitions\":["
+		"times\",\"sequence\":[{\"partition\":1,\"offset\":3,\"time_ms\":400,\"verdict\":\"APPLY\"},"
+		"{\"partition\":5,\"offset\":0,\"time_ms\":500,\"verdict\":\"REBASE\"}],\"partitions\":["
 		"{\"partition\":1,\"records\":2,\"first_offset\":1,\"last_offset\":3,\"first_ms\":200,\"last_ms\":400},"
 		"{\"partition\":5,\"records\":2,\"first_offset\":0,\"last_offset\":1,\"first_ms\":500,\"last_ms\":600}]"
 		"}");
@@ -85,13 +86,13 @@ static void test_results(void **state)
 		    "11 0\nfence-value skip 0 0\n"
 		    "fence-count skip 0 0\nfence-rebased pass 11 0\nfence-expiring pass 12 0\ncopartition-break pass "
 		    "12 0\ncopartition-count skip 0 0\n"
-		    "copartition-split skip 0 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed "
+		    "copartition-split skip 0 0\nkey-hot empty 0 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed "
 		    "skip 0 0\ncommit-missing pass 4 0\n"
 		    "commit-regressed empty 0 0\ncommit-below-log pass 4 0\ncommit-beyond-log pass 4 "
 		    "0\nhistory-rewritten empty 0 0\nlso-stuck pass 4 0");
 	assert_text(&fx, "SELECT reached FROM run", "checked");
 	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count",
-		    "APPLY 60,DLQ 0,REBASE 0");
+		    "APPLY 60,DLQ 0,REBASE 0,ignored 0,unsampled 0");
 	fixture_close(&fx);
 	run_world(&fx, broken_mapping, nothing);
 	assert_text(&fx, "SELECT group_concat(DISTINCT status) FROM check_result WHERE name LIKE 'fence-%'", "skip");

@@ -161,6 +161,29 @@ static char *model_off_home(const struct model *m)
 	return all;
 }
 
+/* What becomes of each record with a key, as lines. The caller frees. */
+static char *model_verdicts(const struct model *m)
+{
+	int64_t apply = 0, dlq = 0, ignored = 0, rebase = 0;
+
+	for (size_t i = 0; i < m->t->records; i++) {
+		const struct world_record *r = &m->t->record[i];
+
+		if (!r->key || r->aborted)
+			continue;
+		if (!legal(m, r->key, r->partition) || rejected(m, r))
+			dlq++;
+		else if (r->tombstone && m->ignores)
+			ignored++;
+		else
+			apply++;
+	}
+	for (int k = 0; k < KEYS; k++)
+		rebase += count_changes(m, key_names[k]);
+	return xprintf("APPLY %lld\nDLQ %lld\nREBASE %lld\nignored %lld\nunsampled 0\n", (long long)(apply - rebase),
+		       (long long)dlq, (long long)rebase, (long long)ignored);
+}
+
 static void first_difference(const char *what, uint64_t seed, const char *got, const char *want)
 {
 	while (*got && *got == *want && strchr(want, '\n') && strncmp(got, want, strcspn(want, "\n") + 1) == 0) {
@@ -202,6 +225,15 @@ static void test_random_worlds(void **state)
 		     lines_of(&fx, "SELECT partition, homeless, off_home, off_home_first, off_home_first_ms, off_home_last, "
 				   "off_home_last_ms, legal_between FROM partition_state ORDER BY partition"),
 		     model_off_home(&m));
+		same("verdicts", seed,
+		     lines_of(&fx, "SELECT verdict, records FROM verdict_count ORDER BY verdict"), model_verdicts(&m));
+		/* Two steps a change at most, 16 a key. */
+		assert_int_equal(FIXTURE_SQL(&fx,
+					     "SELECT count(*) FROM fence_state AS s WHERE rebases <= 8 * ?1 AND rebases <> "
+					     "(SELECT count(*) FROM rebase_step WHERE state_id = s.state_id AND verdict = "
+					     "'REBASE')",
+					     1),
+				 0);
 		/* Sums that must agree, whatever the world. */
 		assert_int_equal(FIXTURE_SQL(&fx,
 					     "SELECT (SELECT total(records) FROM key_history) - (SELECT total(records) "
