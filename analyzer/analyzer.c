@@ -6,6 +6,7 @@
 
 #include "analyzer/check.h"
 #include "analyzer/checkfile.h"
+#include "analyzer/encoding.h"
 #include "analyzer/fold.h"
 #include "analyzer/prune.h"
 #include "analyzer/script.h"
@@ -56,7 +57,7 @@ static int fold(const struct run *run, sqlite3 *db, struct trouble *t)
 {
 	int64_t wall = run_now_us(run), tick = run_tick_us(run);
 
-	if (fold_run(run, db, t) < 0 || shared_find(run, db, t) < 0)
+	if (fold_run(run, db, t) < 0 || shared_find(run, db, t) < 0 || encoding_find(run, db, t) < 0)
 		return -1;
 	return timed(run, db, "fold", wall, tick, t);
 }

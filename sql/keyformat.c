@@ -243,6 +243,11 @@ bool key_format_by_word(const char *word, enum key_format *format)
 	return false;
 }
 
+enum key_prefix key_format_prefix_kind(enum key_format format)
+{
+	return formats[format].prefix;
+}
+
 size_t key_format_prefix(enum key_format format)
 {
 	static const size_t sizes[] = {

@@ -54,8 +54,8 @@ enum { KEY_PREFIX_MOST = 18 }; /* bytes of the longest */
 	X(DOUBLE, "double", NONE, "double big-endian")                                                             \
 	X(UUID, "uuid", NONE, "the 16 bytes of a UUID")                                                            \
 	X(UUID_UPPER, "uuid-upper", NONE, "upper-case UUID text")                                                  \
-	X(HEX, "hex", NONE, "bytes of which the other is the hexadecimal text")                                    \
-	X(BASE64, "base64", NONE, "bytes of which the other is the base64 text")                                   \
+	X(HEX, "hex", NONE, "bytes that the other topic writes as hexadecimal text")                                    \
+	X(BASE64, "base64", NONE, "bytes that the other topic writes as base64 text")                                   \
 	X(JSON, "json", NONE, "JSON-quoted text")                                                                  \
 	X(LINE, "line", NONE, "text with a newline")                                                               \
 	X(CONFLUENT_AVRO_STRING, "confluent-avro-string", CONFLUENT, "Avro string behind a Confluent schema id")   \
@@ -78,6 +78,8 @@ const char *key_format_what(enum key_format format);
 
 /* The format of that word; false where there is none. */
 bool key_format_by_word(const char *word, enum key_format *format);
+
+enum key_prefix key_format_prefix_kind(enum key_format format);
 
 /* How many bytes of a key are its prefix. */
 size_t key_format_prefix(enum key_format format);

@@ -1,0 +1,1 @@
+SELECT hash, key, partition, last_ms FROM key_history WHERE topic_id = ?1 AND hash < ?2
