@@ -139,7 +139,10 @@ static const struct row values[] = {
 	  ":17: pipeline orders: key: 'state:{kye}': at character 7: a brace that begins no mark; valid: {key}, "
 	  "{topic}, {partition}; {{ and }} for braces" },
 	{ "format: raw", "format: utf8",
-	  ":18: pipeline orders: key.format: 'utf8': valid: raw, int32, int64, uuid, hex, base64, json" },
+	  ":18: pipeline orders: key.format: 'utf8': valid: raw, int32, int64, int32-le, int64-le, "
+	  "double, uuid, uuid-upper, hex, base64, json, line, confluent-avro-string, confluent-avro-long, "
+	  "confluent-json, confluent-raw, confluent-protobuf-string, confluent-protobuf-long, glue-avro-string, "
+	  "glue-avro-long, glue-json, glue-raw" },
 	{ "state: last", "state: counter", ":22: pipeline orders: state: 'counter': valid: opaque, last, count, sum" },
 	{ "tombstones: apply", "tombstones: skip",
 	  ":23: pipeline orders: tombstones: 'skip': valid: apply, ignore, delete" },
