@@ -78,7 +78,7 @@ $(BUILD)/lib$(1).a: $(call obj,$(call src,$(1))) $(if $(filter sql,$(1)),$(BUILD
 endef
 $(foreach s,$(STAGES),$(eval $(call stage_rule,$(s))))
 
-MAIN_OBJ := $(call obj,main.c options.c console.c checklist.c)
+MAIN_OBJ := $(call obj,main.c options.c console.c checklist.c stories.c)
 $(BUILD)/fencepost: $(MAIN_OBJ) $(LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 

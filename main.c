@@ -29,6 +29,7 @@
 #include "sql/index.h"
 #include "sql/mem.h"
 #include "sql/runlog.h"
+#include "stories.h"
 
 enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1, EXIT_FINDINGS = 2, EXIT_CONFIG = 64, EXIT_BUSY = 75 };
 static atomic_int stop;
@@ -322,7 +323,10 @@ static int again(struct session *s)
 		return status;
 	if (choose_run(s, anew ? "sampled" : "checked", &t) < 0 || (anew && check(s, &t) < 0))
 		return console_fail(s->console, EXIT_TROUBLE, &t);
-	return publish(s, !anew, &t);
+	status = publish(s, !anew, &t);
+	if (s->o->explain_rebases && stories_show(s->o, &s->run, s->index.db, &t) < 0)
+		return console_fail(s->console, EXIT_TROUBLE, &t);
+	return status;
 }
 
 /* check, report */

@@ -44,6 +44,8 @@ static poptContext option_context(struct options *o, int argc, const char **argv
 		{ "checks", 0, POPT_ARG_STRING, &o->checks, 0, "more checks, or others of the same name", "DIR" },
 		{ "metrics", 0, POPT_ARG_STRING, &o->metrics, 0, "write metrics.prom there too, on failure as well",
 		  "FILE" },
+		{ "explain-rebases", 0, POPT_ARG_LONGLONG, &x->explain_rebases, 0,
+		  "check: show so many rebased keys, record by record", "N" },
 		{ "memory", 0, POPT_ARG_STRING, &x->memory, 0, "for the tables of keys; 256M unless told", "SIZE" },
 		{ "handles", 0, POPT_ARG_LONGLONG, &x->handles, 0, "Kafka consumer handles; 2 unless told", "N" },
 		{ "redis-rate", 0, POPT_ARG_LONGLONG, &x->rate, 0, "keys a second; 0 is unlimited", "N" },
@@ -114,9 +116,13 @@ static int read_texts(struct options *o, int64_t now_us, struct trouble *t)
 	if (x->rate < -1)
 		return trouble_set(t, "--redis-rate %lld: not valid; give a number of keys, or 0 for unlimited",
 				   x->rate);
+	if (x->explain_rebases < 0 || (x->explain_rebases > 0 && strcmp(o->command, "check") != 0))
+		return trouble_set(t, "--explain-rebases %lld: not valid; give fencepost check a number of keys",
+				   x->explain_rebases);
 	if (o->all && o->since_us != UNKNOWN)
 		return trouble_set(t, "--all and --since exclude each other");
 	o->json = x->format && strcmp(x->format, "json") == 0;
+	o->explain_rebases = x->explain_rebases;
 	o->handles = x->handles;
 	o->overrides.redis_rate = x->rate < 0 ? UNKNOWN : x->rate;
 	o->overrides.kafka_properties = (const char *const *)x->properties;

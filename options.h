@@ -15,7 +15,7 @@
 struct option_texts {
 	char *format, *since, *memory, *timeout, *wait, *deadline;
 	char **properties;
-	long long handles, rate;
+	long long handles, rate, explain_rebases;
 };
 
 /* What popt stores is ours: options_release. command and arguments are popt's. */
@@ -24,6 +24,7 @@ struct options {
 	const char *command, *config, *output, *index, *checks, *metrics;
 	int quiet, all, help, version; /* popt sets ints */
 	bool json;
+	int64_t explain_rebases; /* keys; 0: none */
 	int64_t wait_ms, timeout_ms, deadline_ms, since_us, memory, handles;
 	struct config_overrides overrides;
 	struct poptOption *rows;

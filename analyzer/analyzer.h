@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "analyzer/rebase_story.h"
 #include "sql/run.h"
 #include "sql/trouble.h"
 

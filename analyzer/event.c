@@ -63,7 +63,9 @@ void events_order(struct events *events)
 
 enum verdict event_next(struct event_fence *fence, const struct event *event)
 {
-	if (event->tombstone) {
+	if (event->kind == EVENT_REFUSED)
+		return VERDICT_DLQ;
+	if (event->kind == EVENT_DELETE) {
 		fence->there = false;
 		return VERDICT_APPLY;
 	}

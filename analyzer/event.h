@@ -12,12 +12,18 @@
 
 #include "sql/verdict.h"
 
-/* A record in a legal partition of its key. */
+enum event_kind {
+	EVENT_APPLIED, /* in a legal partition of its key */
+	EVENT_DELETE,  /* likewise, and a tombstone that deletes: the fence is gone after it */
+	EVENT_REFUSED, /* the worker sends it to the DLQ */
+	EVENT_IGNORED, /* a tombstone that the pipeline skips */
+};
+
 struct event {
 	uint32_t entry;          /* which key */
 	int32_t partition;
 	int64_t ms, offset;
-	bool tombstone;          /* tombstones = delete: the fence is gone after it */
+	enum event_kind kind;
 };
 
 /* Zero it; release it. */
@@ -38,7 +44,10 @@ struct event_fence {
 	bool there;
 };
 
-/* The verdict on the next event of the key; the fence moves on. APPLY, for a delete too, or REBASE. */
+/*
+ * The verdict on the next event of the key, which is not ignored; the fence moves on. APPLY, for a delete too, REBASE,
+ * or DLQ.
+ */
 enum verdict event_next(struct event_fence *fence, const struct event *event);
 
 #endif

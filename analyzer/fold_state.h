@@ -93,15 +93,6 @@ struct fold {
 	struct rejected_span rejected_here;
 };
 
-/* The ordinal of the first count under which a key of that dividend is at home in the partition, or -1. */
-static inline int32_t fold_ordinal(const struct fold_topic *topic, uint32_t dividend, int32_t partition)
-{
-	for (size_t i = 0; i < topic->count_n; i++)
-		if (topic->count[i] > 0 && dividend % (uint32_t)topic->count[i] == (uint32_t)partition)
-			return (int32_t)i;
-	return -1;
-}
-
 /* --- fold_stream.c --- */
 
 /* Reads the committed records of f->part. 0 also when f->too_large; -1 trouble. */

@@ -52,7 +52,7 @@ static void place_item(const struct fold *f, struct item *item)
 		return;
 	}
 	item->home = topic->count[0] > 0 ? dividend % (uint32_t)topic->count[0] : 0;
-	item->ordinal = fold_ordinal(topic, dividend, f->part->partition);
+	item->ordinal = fold_topic_ordinal(topic, dividend, f->part->partition);
 	item->legal = legal_of(item->ordinal);
 	if (item->ordinal > 0 && item->view->offset[item->i] >= f->part->stale_from[item->ordinal])
 		item->legal = LEGAL_STALE;

@@ -359,7 +359,7 @@ static void fill_fence_state(void *context, size_t index, struct bulk_row *row)
 	uint32_t dividend = 0;
 	bool has_home = f->topic->count[0] > 0 &&
 			placer_dividend(&f->topic->placer, entry->key, entry->key_size, &dividend);
-	int32_t ordinal = has_home ? fold_ordinal(f->topic, dividend, entry->fence_partition) : -1;
+	int32_t ordinal = has_home ? fold_topic_ordinal(f->topic, dividend, entry->fence_partition) : -1;
 
 	prefetch_places(f, index + ROWS_AHEAD);
 	bulk_int(row, index < unlooked(f) ? unlooked_id(f, index) : entry->fence_id);

@@ -106,9 +106,9 @@ static void judge_apart(struct fold *f, uint32_t index, uint32_t legal)
 		const struct key_place *from = places[i - 1], *to = places[i];
 		bool alone = i > 1 && from->records == 1; /* the record that came last made the change before */
 
-		add_step(f, &(struct event){ index, from->partition, from->last_ms, from->last_offset, false },
+		add_step(f, &(struct event){ index, from->partition, from->last_ms, from->last_offset, EVENT_APPLIED },
 			 alone ? VERDICT_REBASE : VERDICT_APPLY);
-		add_step(f, &(struct event){ index, to->partition, to->first_ms, to->first_offset, false },
+		add_step(f, &(struct event){ index, to->partition, to->first_ms, to->first_offset, EVENT_APPLIED },
 			 VERDICT_REBASE);
 	}
 	free(places);
@@ -153,7 +153,8 @@ static void take_part(struct fold *f, const struct round *round, struct events *
 		    rejected_next(&f->rejected_here, view->offset[i]))
 			continue;
 		events_add(events, &(struct event){ entry, f->part->partition, view->timestamp_ms[i], view->offset[i],
-						   tombstone && f->topic->delete_tombstones });
+						   tombstone && f->topic->delete_tombstones ? EVENT_DELETE
+											    : EVENT_APPLIED });
 	}
 }
 

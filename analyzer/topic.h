@@ -77,6 +77,15 @@ struct fold_topics {
 int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *topics, struct trouble *t);
 void fold_topics_release(struct fold_topics *topics);
 
+/* The ordinal of the first count under which a key of that dividend is at home in the partition, or -1. */
+static inline int32_t fold_topic_ordinal(const struct fold_topic *topic, uint32_t dividend, int32_t partition)
+{
+	for (size_t i = 0; i < topic->count_n; i++)
+		if (topic->count[i] > 0 && dividend % (uint32_t)topic->count[i] == (uint32_t)partition)
+			return (int32_t)i;
+	return -1;
+}
+
 /* The partition's part, or NULL. */
 struct fold_partition *fold_topic_part(const struct fold_topic *topic, int32_t partition);
 

@@ -98,7 +98,7 @@ static void test_results(void **state)
 	assert_text(&fx, "SELECT group_concat(DISTINCT status) FROM check_result WHERE name LIKE 'fence-%'", "skip");
 	fixture_close(&fx);
 	run_world(&fx, resized, nothing);
-	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count", "APPLY 5,DLQ 0,REBASE 1");
+	assert_text(&fx, "SELECT group_concat(verdict || ' ' || records) FROM verdict_count", "APPLY 5,DLQ 0,REBASE 1,ignored 0,unsampled 0");
 	fixture_close(&fx);
 }
 
