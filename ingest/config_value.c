@@ -193,7 +193,7 @@ int read_switch(const struct reader *r, const struct rule *rule, const struct no
 int read_word(const struct reader *r, const struct rule *rule, const struct node *value, void *into)
 {
 	unsigned *out = rule_member(rule, into); /* what an enum without negative values is */
-	char words[256] = "valid: ";
+	char words[768] = "valid: "; /* the longest list, of key formats, takes half of it */
 	size_t at;
 
 	if (!value_text(r, rule, value))
