@@ -5,6 +5,7 @@
 #include "ingest/redis_conn.h"
 
 #include <errno.h>
+#include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,12 @@ struct redis_conn {
 	int process;
 	int64_t lost_us; /* when the link was lost and no reply came since; UNKNOWN: it was not */
 	bool gave_up;    /* and no reply came since: what comes next has one attempt, not a whole time-out again */
+};
+
+/* How the next reply is taken; scan NULL: as objects. */
+struct scanning {
+	redis_scan *scan;
+	void *context;
 };
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
@@ -135,24 +142,66 @@ int redis_conn_flush(struct redis_conn *conn, struct trouble *t)
 	}
 }
 
-/* The next whole reply, as it is. */
-static int next_reply(struct redis_conn *conn, redisReply **reply, struct trouble *t)
+/* What was received and is not parsed; what was goes, so that the buffer does not grow. Not amid a reply of objects. */
+static struct bytes unparsed(redisReader *reader)
 {
-	int64_t since = UNKNOWN; /* when waiting for more began: the clock is not asked for what is there already */
+	size_t left = reader->len - reader->pos;
+
+	if (reader->pos) {
+		memmove(reader->buf, reader->buf + reader->pos, left);
+		sdssetlen(reader->buf, left);
+		reader->buf[left] = '\0';
+		reader->len = left;
+		reader->pos = 0;
+	}
+	return (struct bytes){ reader->buf, left };
+}
+
+/* As redis_scan. */
+static int scan_some(struct redis_conn *conn, redis_scan *scan, void *context, struct trouble *t)
+{
+	struct bytes have = unparsed(conn->link->reader);
+	size_t used = 0;
+	int got = scan(context, have, &used, t);
+
+	conn->link->reader->pos += used;
+	return got;
+}
+
+/* A whole reply of those received: 1, 0 or -1; -2 what came is no reply. */
+static int parse_some(struct redis_conn *conn, struct scanning *scanning, redisReply **reply, struct trouble *t)
+{
 	void *whole = NULL;
 
+	if (scanning->scan) {
+		int got = scan_some(conn, scanning->scan, scanning->context, t);
+
+		if (got != REDIS_SCAN_OTHER)
+			return got;
+		scanning->scan = NULL;
+	}
+	if (redisReaderGetReply(conn->link->reader, &whole) != REDIS_OK)
+		return -2;
+	*reply = whole;
+	return whole != NULL;
+}
+
+/* The next whole reply, as it is. */
+static int scan_reply(struct redis_conn *conn, struct scanning scanning, redisReply **reply, struct trouble *t)
+{
+	int64_t since = UNKNOWN; /* when waiting for more began: the clock is not asked for what is there already */
+
+	*reply = NULL;
 	if (!conn->link)
 		return 0;
 	for (;;) {
+		int got = parse_some(conn, &scanning, reply, t), ready;
 		size_t before;
-		int ready;
 
-		if (redisReaderGetReply(conn->link->reader, &whole) != REDIS_OK)
+		if (got == -2)
 			return lose(conn, t, conn->link->reader->errstr);
-		if (whole) {
-			*reply = whole;
-			return 1;
-		}
+		if (got)
+			return got;
 		before = conn->link->reader->len;
 		if (!read_some(conn, t))
 			return 0;
@@ -168,14 +217,25 @@ static int next_reply(struct redis_conn *conn, redisReply **reply, struct troubl
 	}
 }
 
+static int next_reply(struct redis_conn *conn, redisReply **reply, struct trouble *t)
+{
+	return scan_reply(conn, (struct scanning){ 0 }, reply, t);
+}
+
 int redis_conn_receive(struct redis_conn *conn, redisReply **reply, struct trouble *t)
 {
-	int got = FAULT(REDIS_DROP) && conn->link ? lose(conn, t, "reset by peer") : next_reply(conn, reply, t);
+	return redis_conn_scan(conn, NULL, NULL, reply, t);
+}
+
+int redis_conn_scan(struct redis_conn *conn, redis_scan *scan, void *context, redisReply **reply, struct trouble *t)
+{
+	int got = FAULT(REDIS_DROP) && conn->link ? lose(conn, t, "reset by peer")
+						  : scan_reply(conn, (struct scanning){ scan, context }, reply, t);
 	struct reply_origin origin = redis_conn_origin(conn, "server");
 
 	if (got <= 0)
 		return got;
-	if ((*reply)->type == REDIS_REPLY_ERROR && reply_fault(*reply) == REDIS_FAULT_AGAIN) {
+	if (*reply && (*reply)->type == REDIS_REPLY_ERROR && reply_fault(*reply) == REDIS_FAULT_AGAIN) {
 		reply_trouble(*reply, &origin, t);
 		redis_conn_drop(conn);
 		return 0;
@@ -191,25 +251,6 @@ void redis_conn_forget(struct redis_conn *conn)
 }
 
 /* --- opening and reopening ---------------------------------------------------------------------------------------- */
-
-struct bytes redis_info_value(struct bytes info, const char *name)
-{
-	const char *line = info.at, *end = info.at ? line + info.size : line;
-	size_t length = strlen(name);
-
-	while (line < end) {
-		const char *stop = memchr(line, '\n', (size_t)(end - line));
-		const char *last = stop ? stop : end;
-
-		if ((size_t)(last - line) > length && line[length] == ':' && !memcmp(line, name, length)) {
-			size_t size = (size_t)(last - line) - length - 1;
-
-			return (struct bytes){ line + length + 1, size && last[-1] == '\r' ? size - 1 : size };
-		}
-		line = last + 1;
-	}
-	return (struct bytes){ NULL, 0 };
-}
 
 /* One command of the handshake. */
 static enum link_result shake(struct redis_conn *conn, size_t count, const struct bytes *arguments, redisReply **reply,

@@ -50,6 +50,17 @@ int redis_conn_flush(struct redis_conn *conn, struct trouble *t);
 /* The next reply; it lives until redis_conn_forget. Errors of the server are replies. */
 int redis_conn_receive(struct redis_conn *conn, redisReply **reply, struct trouble *t);
 
+/*
+ * Takes a reply out of its bytes as they come, in place of objects. have: what was received and not used; used, in: 0,
+ * out: how much of it shall not be shown again. 1 the reply is over; 0 more is to come; -1 trouble. At the first bytes
+ * of a reply also REDIS_SCAN_OTHER: with nothing used, it is to come as objects.
+ */
+enum { REDIS_SCAN_OTHER = 2 };
+typedef int redis_scan(void *context, struct bytes have, size_t *used, struct trouble *t);
+
+/* As redis_conn_receive, by scan; reply is NULL unless scan left it alone. */
+int redis_conn_scan(struct redis_conn *conn, redis_scan *scan, void *context, redisReply **reply, struct trouble *t);
+
 /* Gives the memory of all replies back. */
 void redis_conn_forget(struct redis_conn *conn);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ingest/redis_server.h"
 #include "sql/faultpoint.h"
@@ -10,6 +11,25 @@
 #include "sql/mem.h"
 
 enum { NUMBER_MOST = 32 };
+
+struct bytes redis_info_value(struct bytes info, const char *name)
+{
+	const char *line = info.at, *end = info.at ? line + info.size : line;
+	size_t length = strlen(name);
+
+	while (line < end) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+		const char *last = stop ? stop : end;
+
+		if ((size_t)(last - line) > length && line[length] == ':' && !memcmp(line, name, length)) {
+			size_t size = (size_t)(last - line) - length - 1;
+
+			return (struct bytes){ line + length + 1, size && last[-1] == '\r' ? size - 1 : size };
+		}
+		line = last + 1;
+	}
+	return (struct bytes){ NULL, 0 };
+}
 
 /* A decimal number; UNKNOWN where there is none. */
 static int64_t number_of(struct bytes text)

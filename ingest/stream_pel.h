@@ -7,7 +7,8 @@
 
 #include "ingest/stream_watch.h"
 
-enum { PEL_PAGE = 10000 };
+/* While the server makes a reply it sends nothing: with long pages the replies to XRANGE would wait. */
+enum { PEL_PAGE = 1000, PEL_PAGES = 8 };
 
 /* An entry of the sample. */
 struct pel_entry {
@@ -22,7 +23,6 @@ struct pel_entry {
 struct pel_page {
 	struct pel_entry *entries; /* PEL_PAGE */
 	size_t count, sent, answered;
-	int64_t number;      /* of the page, from 1 */
 	struct buffer names; /* of consumers; the same one twice in a row is there once */
 };
 
@@ -38,15 +38,25 @@ struct pel_queue {
 	size_t head, count, room; /* room: a power of two */
 };
 
+/* The reply to the XRANGE that was sent first, as far as it came; zeroed between replies. */
+struct pel_reply {
+	bool begun;
+	size_t wanted;        /* entries of the run, as it was asked for: [first, end) is what is left of it */
+	size_t elements, got; /* of the reply */
+	size_t bytes;
+	uint8_t before[ENTRY_SIZE]; /* the last id that came */
+};
+
 struct pel {
 	struct stream_watch *watch;
 	struct group_look *look;
-	struct pel_page pages[2];
+	struct pel_page pages[PEL_PAGES]; /* page n is at n % PEL_PAGES */
 	char cursor[ENTRY_ROOM + 1];
 	uint8_t last[ENTRY_SIZE]; /* the id in the cursor */
 	int64_t total;            /* as the summary has it, for the progress */
 	int64_t ask;              /* entries to ask for with one XPENDING */
-	int64_t number;           /* of the last page that came */
+	int64_t number;           /* of the last page that came, from 1 */
+	int64_t sending;          /* of the page whose entries are asked for next */
 	bool done;                /* it was the last one there is */
 	bool asked;               /* an XPENDING is in flight */
 	int process;
@@ -55,6 +65,7 @@ struct pel {
 	size_t window;                  /* most of them: entries may be large */
 	size_t run;                     /* entries to ask for with one XRANGE */
 	size_t sparse;                  /* XRANGEs to come that do not try longer runs */
+	struct pel_reply reply;
 	struct buffer range_head, words;
 };
 
@@ -64,7 +75,9 @@ static inline bool page_open(const struct pel_page *page)
 }
 
 void pel_push(struct pel_queue *queue, struct pel_run run);
-struct pel_run pel_pop(struct pel_queue *queue); /* there must be one */
+/* There must be one. */
+struct pel_run *pel_first(const struct pel_queue *queue);
+struct pel_run pel_pop(struct pel_queue *queue);
 
 /* Appends a text in the protocol's form. */
 void pel_text(struct buffer *out, const void *at, size_t size);
@@ -75,7 +88,10 @@ int pel_odd(const char *command, struct trouble *t);
 /* Queues XRANGEs until the window is full or nothing is left to ask; whether there were any. */
 bool pel_send_ranges(struct pel *pel);
 
-/* The reply to the XRANGE of a run. 1 or -1. */
-int pel_take_range(struct pel *pel, const redisReply *reply, struct pel_run run, struct trouble *t);
+/* A redis_scan of the reply to the first XRANGE in flight; context: the pel. */
+int pel_scan_range(void *context, struct bytes have, size_t *used, struct trouble *t);
+
+/* The reply, where it is not entries. Always -1. */
+int pel_refused_range(struct pel *pel, const redisReply *reply, struct trouble *t);
 
 #endif

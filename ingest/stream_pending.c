@@ -2,7 +2,7 @@
  * stream_pending: the pending entries of a group, a page at a time.
  *
  * While the entries of one page are asked for (stream_range.c), the next page is on its way, so that neither side waits
- * for the other. Two pages are in memory, however many entries are pending. A page is asked for by the last id of the
+ * for the other. A few pages are in memory, however many entries are pending. A page is asked for by the last id of the
  * one before; where another process answers after the link was lost, the group is given up: its pending entries may be
  * others.
  */
@@ -91,15 +91,12 @@ int pel_odd(const char *command, struct trouble *t)
 	return trouble_set(t, "%s: a reply of another shape than Redis gives", command);
 }
 
-/* The page that may be overwritten; NULL: both have entries to be answered. */
+/* Where the next page goes; NULL: entries of the one there are still to be answered. */
 static struct pel_page *free_page(struct pel *pel)
 {
-	struct pel_page *older = &pel->pages[pel->pages[1].number < pel->pages[0].number];
+	struct pel_page *page = &pel->pages[(pel->number + 1) % PEL_PAGES];
 
-	if (!page_open(older))
-		return older;
-	older = &pel->pages[older == pel->pages];
-	return page_open(older) ? NULL : older;
+	return page_open(page) ? NULL : page;
 }
 
 /* The id that none can lie behind: Redis refuses to be asked for one. */
@@ -125,7 +122,7 @@ static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > (size_t)pel->ask)
 		return pel_odd("XPENDING", t);
 	page->count = page->sent = page->answered = page->names.size = 0;
-	page->number = ++pel->number;
+	pel->number++;
 	pel->asked = false;
 	for (size_t i = 0; i < reply->elements; i++) {
 		if (!pending_entry_read(reply->element[i], &entry) || memcmp(entry.id, pel->last, ENTRY_SIZE) <= 0)
@@ -159,17 +156,19 @@ static int send_more(struct pel *pel, struct trouble *t)
 static int step(struct pel *pel, struct trouble *t)
 {
 	struct redis_conn *conn = pel->watch->sampler->conn;
-	redisReply *reply;
-	struct pel_run run;
+	redisReply *reply = NULL;
 	int got = send_more(pel, t);
+	bool page = got > 0 && !pel_first(&pel->flying)->page;
 
 	if (got > 0)
-		got = redis_conn_receive(conn, &reply, t);
+		got = redis_conn_scan(conn, page ? NULL : pel_scan_range, pel, &reply, t);
 	if (got <= 0)
 		return got;
-	run = pel_pop(&pel->flying);
-	pel->flying_entries -= run.end - run.first;
-	got = run.page ? pel_take_range(pel, reply, run, t) : take_page(pel, reply, t);
+	pel_pop(&pel->flying);
+	if (page)
+		got = take_page(pel, reply, t);
+	else if (reply)
+		got = pel_refused_range(pel, reply, t);
 	redis_conn_forget(conn);
 	return got;
 }
@@ -186,17 +185,21 @@ static int recover(struct pel *pel, struct trouble *t)
 	while (pel->flying.count) {
 		struct pel_run run = pel_pop(&pel->flying);
 
-		if (run.page)
+		if (run.page && run.first < run.end)
 			pel_push(&pel->again, run);
 	}
 	pel->asked = false;
 	pel->flying_entries = 0;
+	pel->reply = (struct pel_reply){ 0 };
 	return 0;
 }
 
 static bool is_over(const struct pel *pel)
 {
-	return pel->done && !page_open(&pel->pages[0]) && !page_open(&pel->pages[1]);
+	for (size_t i = 0; i < PEL_PAGES; i++)
+		if (page_open(&pel->pages[i]))
+			return false;
+	return pel->done;
 }
 
 static int read_pages(struct pel *pel, struct trouble *t)
@@ -237,7 +240,7 @@ static int64_t threshold_for(int64_t total, int64_t most)
 
 static void pel_release(struct pel *pel)
 {
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < PEL_PAGES; i++) {
 		free(pel->pages[i].entries);
 		buffer_release(&pel->pages[i].names);
 	}
@@ -249,7 +252,9 @@ static void pel_release(struct pel *pel)
 
 int stream_pending_read(struct stream_watch *watch, struct group_look *look, struct trouble *t)
 {
-	struct pel pel = { .watch = watch, .look = look, .cursor = "-", .window = WINDOW_FIRST, .run = 1 };
+	struct pel pel = {
+		.watch = watch, .look = look, .cursor = "-", .window = WINDOW_FIRST, .run = 1, .sending = 1
+	};
 	int64_t rate = watch->sampler->rate.per_second;
 	int result;
 
@@ -262,7 +267,7 @@ int stream_pending_read(struct stream_watch *watch, struct group_look *look, str
 	pel.process = redis_conn_process(watch->sampler->conn);
 	buffer_add(&pel.range_head, "*6\r\n$6\r\nXRANGE\r\n", 16);
 	pel_text(&pel.range_head, look->key.at, look->key.size);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < PEL_PAGES; i++)
 		pel.pages[i].entries = xarray(PEL_PAGE, sizeof(*pel.pages[i].entries));
 	redis_conn_forget(watch->sampler->conn);
 	result = read_pages(&pel, t);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ingest/stream_pel.h"
+#include "ingest/stream_scan.h"
 #include "sql/faultpoint.h"
 #include "sql/mem.h"
 
@@ -17,6 +18,7 @@ enum {
 	RUN_MOST = 100,
 	RUN_SLACK = 2, /* COUNT: so many times the run */
 	SPARSE_RUNS = 100,
+	SEND_LEAST = 500, /* entries, where the window is larger */
 	WINDOW_LEAST = 4,
 	WINDOW_MOST = 2000,
 	WINDOW_BYTES = 512 << 10,
@@ -38,6 +40,11 @@ void pel_push(struct pel_queue *queue, struct pel_run run)
 	queue->runs[(queue->head + queue->count++) & (queue->room - 1)] = run;
 }
 
+struct pel_run *pel_first(const struct pel_queue *queue)
+{
+	return &queue->runs[queue->head];
+}
+
 struct pel_run pel_pop(struct pel_queue *queue)
 {
 	struct pel_run run = queue->runs[queue->head];
@@ -49,11 +56,22 @@ struct pel_run pel_pop(struct pel_queue *queue)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-/* The next entries to ask for, of the older page first; false where there are none. */
+/* The oldest page that has entries to ask for, or NULL. */
+static struct pel_page *page_to_send(struct pel *pel)
+{
+	for (; pel->sending <= pel->number; pel->sending++) {
+		struct pel_page *page = &pel->pages[pel->sending % PEL_PAGES];
+
+		if (page->sent < page->count)
+			return page;
+	}
+	return NULL;
+}
+
+/* The next entries to ask for, of the oldest page first; false where there are none. */
 static bool next_run(struct pel *pel, struct pel_run *run)
 {
-	struct pel_page *older = &pel->pages[pel->pages[1].number < pel->pages[0].number];
-	struct pel_page *page = older->sent < older->count ? older : &pel->pages[older == pel->pages];
+	struct pel_page *page;
 	size_t most = pel->run < pel->window ? pel->run : pel->window;
 
 	if (pel->again.count) {
@@ -64,7 +82,8 @@ static bool next_run(struct pel *pel, struct pel_run *run)
 		}
 		return true;
 	}
-	if (page->sent == page->count)
+	page = page_to_send(pel);
+	if (!page)
 		return false;
 	run->page = page;
 	run->first = page->sent;
@@ -92,7 +111,7 @@ bool pel_send_ranges(struct pel *pel)
 	struct pel_run run;
 
 	out->size = 0;
-	if (pel->flying_entries > pel->window / 2)
+	if (pel->flying_entries + SEND_LEAST > pel->window && pel->flying_entries > pel->window / 2)
 		return false;
 	while (pel->flying_entries < pel->window && next_run(pel, &run)) {
 		add_command(pel, out, run);
@@ -104,19 +123,6 @@ bool pel_send_ranges(struct pel *pel)
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
-
-int64_t stream_content(const redisReply *fields, struct buffer *words)
-{
-	words->size = 0;
-	for (size_t i = 0; i < fields->elements; i++) {
-		struct bytes text = reply_bytes(fields->element[i]);
-		uint64_t size = text.size;
-
-		buffer_add(words, &size, sizeof(size));
-		buffer_add(words, text.at ? text.at : "", text.size);
-	}
-	return key_hash(words->data, words->size);
-}
 
 static void suspect_add(struct group_look *look, const struct suspect *suspect)
 {
@@ -152,19 +158,19 @@ static bool is_suspect(const struct stream_config *config, const struct pel_entr
 	return !present || entry->idle_ms >= config->idle_ms || entry->deliveries >= config->deliveries;
 }
 
-/* fields NULL: the stream does not have the entry. 0 or -1. */
-static int settle(struct pel *pel, struct pel_page *page, const struct pel_entry *entry, const redisReply *fields,
-		  struct trouble *t)
+/* found NULL: the stream does not have the entry. 0 or -1. */
+static int settle(struct pel *pel, struct pel_page *page, const struct pel_entry *entry,
+		  const struct scanned_entry *found, struct trouble *t)
 {
-	struct suspect about = { .present = fields != NULL, .content = UNKNOWN };
+	struct suspect about = { .present = found != NULL, .content = UNKNOWN };
 	struct pending_entry pending = {
 		.consumer = { page->names.data + entry->consumer_at, entry->consumer_size },
 		.idle_ms = entry->idle_ms,
 		.deliveries = entry->deliveries,
 	};
 
-	if (fields)
-		about.content = stream_content(fields, &pel->words);
+	if (found)
+		about.content = found->content;
 	page->answered++;
 	memcpy(about.id, entry->id, ENTRY_SIZE);
 	memcpy(pending.id, entry->id, ENTRY_SIZE);
@@ -191,71 +197,106 @@ static void adapt(struct pel *pel, size_t wanted, size_t got, size_t settled, si
 	}
 }
 
-static size_t asked_at_most(struct pel_run run)
+static size_t asked_at_most(const struct pel_reply *reply)
 {
-	return (run.end - run.first) * RUN_SLACK;
+	return reply->wanted * RUN_SLACK;
 }
 
-/* The next entry of a reply, whose ids rise within the run; before is the one before it, or NULL. */
-static bool next_entry(const redisReply *reply, struct pel_run run, const uint8_t *before, uint8_t id[ENTRY_SIZE],
-		       const redisReply **fields)
+/* Whether the entry may come next: ids rise within the run. */
+static bool is_next(const struct pel_reply *reply, const struct pel_run *run, const uint8_t id[ENTRY_SIZE])
 {
-	const struct pel_entry *first = &run.page->entries[run.first], *last = &run.page->entries[run.end - 1];
-	uint8_t next[ENTRY_SIZE];
+	const struct pel_entry *last = &run->page->entries[run->end - 1];
 
-	if (!stream_entry_read(reply, next, fields) || memcmp(next, first->id, ENTRY_SIZE) < 0 ||
-	    memcmp(next, last->id, ENTRY_SIZE) > 0 || (before && memcmp(next, before, ENTRY_SIZE) <= 0))
-		return false;
-	memcpy(id, next, ENTRY_SIZE);
-	return true;
+	return memcmp(id, last->id, ENTRY_SIZE) <= 0 && memcmp(id, reply->before, ENTRY_SIZE) >= (reply->got > 0);
 }
 
-/* Entries of the run before id do not exist, and the one that has it does. at moves behind them. 0 or -1. */
-static int settle_up_to(struct pel *pel, struct pel_run run, size_t *at, const uint8_t *id, const redisReply *fields,
-			struct trouble *t)
+/* Entries of the run before the one that was found do not exist, and the one that has its id does. 0 or -1. */
+static int settle_up_to(struct pel *pel, struct pel_run *run, const struct scanned_entry *found, struct trouble *t)
 {
-	while (*at < run.end) {
-		int order = memcmp(run.page->entries[*at].id, id, ENTRY_SIZE);
+	while (run->first < run->end) {
+		const struct pel_entry *entry = &run->page->entries[run->first];
+		int order = memcmp(entry->id, found->id, ENTRY_SIZE);
 
 		if (order > 0)
 			return 0;
-		if (settle(pel, run.page, &run.page->entries[(*at)++], order < 0 ? NULL : fields, t) < 0)
+		run->first++;
+		if (settle(pel, run->page, entry, order < 0 ? NULL : found, t) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Both sides are in the order of ids. An entry behind the reply's end does not exist unless COUNT cut it short. */
-int pel_take_range(struct pel *pel, const redisReply *reply, struct pel_run run, struct trouble *t)
+/* 1; 0 more is to come; REDIS_SCAN_OTHER; -1. */
+static int begin_reply(struct pel *pel, const struct pel_run *run, const char *at, const char *end, size_t *used,
+		       struct trouble *t)
 {
-	struct reply_origin origin = redis_conn_origin(pel->watch->sampler->conn, "XRANGE");
-	size_t wanted = run.end - run.first, at = run.first, bytes = 0;
-	bool cut;
-	uint8_t id[ENTRY_SIZE];
+	struct pel_reply *reply = &pel->reply;
+	ssize_t size = stream_scan_head(at, end, '*', &reply->elements);
 
+	if (size == 0)
+		return 0;
 	if (FAULT(STREAM_RANGE))
 		return trouble_set(t, "XRANGE: refused");
-	if (reply->type == REDIS_REPLY_ERROR)
-		return reply_trouble(reply, &origin, t);
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > asked_at_most(run))
-		return pel_odd("XRANGE", t);
-	cut = reply->elements == asked_at_most(run);
-	for (size_t i = 0; i < reply->elements; i++) {
-		const redisReply *fields;
+	if (size < 0)
+		return REDIS_SCAN_OTHER;
+	*used += (size_t)size;
+	reply->begun = true;
+	reply->wanted = run->end - run->first;
+	memcpy(reply->before, run->page->entries[run->first].id, ENTRY_SIZE);
+	return reply->elements > asked_at_most(reply) ? pel_odd("XRANGE", t) : 1;
+}
 
-		if (!next_entry(reply->element[i], run, i ? id : NULL, id, &fields))
-			return pel_odd("XRANGE", t);
-		if (settle_up_to(pel, run, &at, id, fields, t) < 0)
-			return -1;
-		bytes += pel->words.size;
-	}
-	adapt(pel, wanted, reply->elements, cut ? at - run.first : wanted, bytes);
-	if (cut && at < run.end) {
-		pel_push(&pel->again, (struct pel_run){ run.page, at, run.end });
+/* An entry behind the reply's end does not exist unless COUNT cut it short. 1 or -1. */
+static int end_reply(struct pel *pel, struct pel_run *run, struct trouble *t)
+{
+	struct pel_reply reply = pel->reply;
+	bool cut = reply.elements == asked_at_most(&reply);
+	size_t left = run->end - run->first;
+
+	pel->reply = (struct pel_reply){ 0 };
+	pel->flying_entries -= reply.wanted;
+	adapt(pel, reply.wanted, reply.elements, cut ? reply.wanted - left : reply.wanted, reply.bytes);
+	if (cut && left) {
+		pel_push(&pel->again, *run);
 		return 1;
 	}
-	for (; at < run.end; at++)
-		if (settle(pel, run.page, &run.page->entries[at], NULL, t) < 0)
+	for (; run->first < run->end; run->first++)
+		if (settle(pel, run->page, &run->page->entries[run->first], NULL, t) < 0)
 			return -1;
 	return 1;
+}
+
+/* Both sides are in the order of ids. */
+int pel_scan_range(void *context, struct bytes have, size_t *used, struct trouble *t)
+{
+	struct pel *pel = context;
+	struct pel_reply *reply = &pel->reply;
+	struct pel_run *run = pel_first(&pel->flying);
+	const char *at = have.at, *end = at + have.size;
+	int got = reply->begun ? 1 : begin_reply(pel, run, at, end, used, t);
+
+	if (got != 1)
+		return got;
+	for (; reply->got < reply->elements; reply->got++) {
+		struct scanned_entry found;
+		ssize_t size = stream_scan_entry(at + *used, end, &pel->words, &found);
+
+		if (size == 0)
+			return 0;
+		if (size < 0 || !is_next(reply, run, found.id))
+			return pel_odd("XRANGE", t);
+		if (settle_up_to(pel, run, &found, t) < 0)
+			return -1;
+		memcpy(reply->before, found.id, ENTRY_SIZE);
+		reply->bytes += found.bytes;
+		*used += (size_t)size;
+	}
+	return end_reply(pel, run, t);
+}
+
+int pel_refused_range(struct pel *pel, const redisReply *reply, struct trouble *t)
+{
+	struct reply_origin origin = redis_conn_origin(pel->watch->sampler->conn, "XRANGE");
+
+	return reply->type == REDIS_REPLY_ERROR ? reply_trouble(reply, &origin, t) : pel_odd("XRANGE", t);
 }
