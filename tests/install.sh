@@ -2,10 +2,10 @@
 # tests/install.sh demo|check
 #
 # Installs what is missing and nothing else. demo: the Debian packages that building and the demonstration need.
-# check: these, what the tests need, the jars of the Kafka brokers (tests/kafka/.cache) and a Python environment
-# (.venv). Jars and environment carry a copy of the file that pins them; where it is equal nothing is done, and no
-# network is needed.
-# Mirrors are whatever apt, Maven and pip are configured to use.
+# check: these, what the tests need, the jars of the Kafka brokers (tests/kafka/.cache), a Python environment (.venv),
+# and the clients of tests/producers. Jars, environment and npm's packages carry a copy of the file that pins them;
+# where it is equal nothing is done, and no network is needed. Go's modules are in its module cache.
+# Mirrors are whatever apt, Maven, pip, npm and Go are configured to use.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,11 @@ demo_packages="gcc make pkg-config libc6-dev
 check_packages="$demo_packages
 	clang clang-format libcmocka-dev openjdk-17-jdk-headless maven python3 python3-venv kcat jq strace file
 	procps util-linux"
+
+# Toolchains that many machines have from elsewhere: a package only where its command is not there.
+for tool in node:nodejs npm:npm go:golang-go; do
+	command -v "${tool%%:*}" >/dev/null || check_packages="$check_packages ${tool#*:}"
+done
 
 die()
 {
@@ -80,6 +85,28 @@ install_python()
 	cp tests/requirements.txt .venv/requirements.txt
 }
 
+install_node()
+{
+	dir=tests/producers/node
+	cmp -s $dir/package-lock.json $dir/node_modules/pinned.json && return 0
+	echo "install: npm packages"
+	(cd $dir && npm ci --silent --no-audit --no-fund --ignore-scripts)
+	cp $dir/package-lock.json $dir/node_modules/pinned.json
+}
+
+# The modules of the packages that are built, and no others: asked for without a network first, then with one.
+install_go()
+{
+	(cd tests/producers/go && GOPROXY=off list_go 2>/dev/null) && return 0
+	echo "install: Go modules"
+	(cd tests/producers/go && list_go)
+}
+
+list_go()
+{
+	GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false go list -deps ./... >/dev/null
+}
+
 case "${1-}" in
 demo)
 	install_packages $demo_packages
@@ -90,6 +117,8 @@ check)
 		install_kafka "$version"
 	done <tests/kafka/versions
 	install_python
+	install_node
+	install_go
 	;;
 *)
 	echo "usage: tests/install.sh demo|check" >&2
