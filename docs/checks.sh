@@ -21,6 +21,7 @@ pending entry of a stream: trimmed-pending, poison, stuck.
 |---|---|
 | no-commit, commit-unknown, not-yet-old | nothing says how far the pipeline had come in the partition |
 | not-looked-at | sampling was cut short before the key |
+| no-redis-key | the record key is not of the key.format, such as an int64 of five bytes, or NaN: it has no Redis key |
 | not-replayed | the partition could not be read to its end |
 | partitions-unknown | the partition count could not be read, or may have grown before the key was sampled |
 | resized | partitions were added, and a worker that knew the older count may rightly have left what is there |

@@ -10,6 +10,7 @@ SQLITE_EXTENSION_INIT3
 #include <stdio.h>
 
 #include "sql/entry.h"
+#include "sql/keyformat.h"
 #include "sql/keyhash.h"
 #include "sql/keytext.h"
 #include "sql/partitioner.h"
@@ -311,6 +312,23 @@ static void sql_key_parse(sqlite3_context *context, int argc, sqlite3_value **ar
 	}
 }
 
+static void sql_key_decode(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const char *word = (const char *)sqlite3_value_text(argv[0]);
+	struct buffer text = { 0 };
+	enum key_format format;
+	struct key key;
+
+	(void)argc;
+	if (!word || read_key(context, argv[1], &key) <= 0)
+		return;
+	if (!key_format_by_word(word, &format))
+		fail(context, name_of(context), "no such key format");
+	else if (keyformat_render(format, key.len ? key.bytes : "", key.len, &text))
+		sqlite3_result_blob64(context, text.size ? (const void *)text.data : "", text.size, SQLITE_TRANSIENT);
+	buffer_release(&text);
+}
+
 /* An entry id of the index; else as read_key. */
 static int read_entry(sqlite3_context *context, sqlite3_value *value, const uint8_t **id)
 {
@@ -373,7 +391,7 @@ int functions_register(sqlite3 *db)
 		{ "key_utf8", 1, sql_key_utf8 },         { "key_parse", 1, sql_key_parse },
 		{ "entry_text", 1, sql_entry_text },     { "entry_ms", 1, sql_entry_ms },
 		{ "key_shell", 1, sql_key_shell },       { "entry_id", 1, sql_entry_id },         { "the_key", 1, sql_the_key },
-		{ "of_key", 1, sql_of_key },
+		{ "of_key", 1, sql_of_key },             { "key_decode", 2, sql_key_decode },
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;

@@ -309,6 +309,15 @@ SELECT state_id, topic_id, pipeline,
 FROM fence_rank
 WHERE topic_id IS NOT NULL;
 
+-- Keys that nobody could look at, because no Redis key can be written for them.
+UPDATE fence_fault
+SET malformed = replace(malformed, 'not-looked-at', 'no-redis-key'),
+	missing = replace(missing, 'not-looked-at', 'no-redis-key'),
+	regressed = replace(regressed, 'not-looked-at', 'no-redis-key')
+WHERE state_id IN (
+	SELECT state_id FROM unlooked_key JOIN topic USING (topic_id) JOIN pipeline USING (pipeline_id)
+	WHERE topic.run_id = ?1 AND pipeline.key_format <> 'raw' AND key_decode(pipeline.key_format, key) IS NULL);
+
 -- A fence that several record keys share may stand on a record of any of them: what was said of it, and what was not
 -- asked any more because of that, cannot be told.
 CREATE TEMP TABLE fence_shared (state_id INTEGER PRIMARY KEY, standing INTEGER);

@@ -88,6 +88,17 @@ def test_healthy_and_hurt(tools, broker, redis_factory, form):
     assert audit.unverifiable("fence-orphan") == ({"redis-key-unreadable": 1} if unread else {}), str(audit)
 
 
+def test_record_keys_that_are_no_number(tools, broker, redis_server):
+    pipe = Audited(tools, broker, redis_server, partitions=3, state="opaque", key_format="int64", dlq=None, epoch="")
+    keys = [struct.pack(">q", n) for n in range(20)]
+    records = produced(pipe, keys + [b"short", b""])
+    applied(pipe, redis_server.client(), {key: records[key] for key in keys}, {key: str(n) for n, key in enumerate(keys)})
+    audit = pipe.clean()
+    for check in ("fence-malformed", "fence-missing", "fence-regressed"):
+        assert audit.unverifiable(check) == {"no-redis-key": 2}, str(audit)
+    assert audit.check("copartition-break").examined == 22, str(audit)
+
+
 def test_redis_keys_that_are_no_number(tools, broker, redis_server):
     pipe = Audited(tools, broker, redis_server, partitions=3, state="opaque", key_format="int64", dlq=None, epoch="")
     keys = [struct.pack(">q", n) for n in range(20)]
