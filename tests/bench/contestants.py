@@ -20,8 +20,9 @@ JAVA = ["java", "-Xmx512M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"
         "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
 
 
-def command(argv, cwd=None):
-    """Runs it to the end: .out, .wall and .cpu in seconds, .peak in bytes (the kernel's VmHWM). What it leaves running is ended."""
+def command(argv, cwd=None, code=0):
+    """Runs it to the end: .out, .wall and .cpu in seconds, .peak in bytes (the kernel's VmHWM). What it leaves running is ended. code: the exit
+    status that it must have."""
     begun = time.monotonic()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen([str(a) for a in argv], cwd=cwd, stdout=out, start_new_session=True)
@@ -34,7 +35,7 @@ def command(argv, cwd=None):
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         text = out.read()
-    if process.returncode:
+    if process.returncode != code:
         raise RuntimeError(f"{' '.join(map(str, argv))}: exit {process.returncode}\n{text}")
     return SimpleNamespace(out=text, wall=wall, cpu=usage.ru_utime + usage.ru_stime, peak=usage.ru_maxrss << 10)
 
@@ -139,6 +140,21 @@ def fold(world, audited, records):
     """The fold of an audit's run once more, as `fencepost check` does it."""
     run = command([built("fencepost"), "check", "-q", "-c", audited.config], world.folder)
     return _rated(run, records, stages(audited.index)["fold"])
+
+
+def broken(world, name, records):
+    """An audit without Redis that takes all keys for misplaced: two Runs, of fold, checks and attribution, and of its replay."""
+    path, index = world.config(name, index="broken", pipeline={"partitioner": "crc32"})
+    world.clear(index)
+    out = world.folder / f"report-{time.monotonic_ns()}"
+    run = command([built("fencepost"), "audit", "-q", "-c", path, "-o", out], world.folder, code=2)
+    [(kind, placer)] = rows(index, "SELECT kind, partitioner FROM cause JOIN cause_member AS m ON m.cause = cause.ordinal "
+                                   "WHERE m.ordinal = 0")
+    assert (kind, placer) == ("partitioner", "murmur2"), (kind, placer)
+    took = stages(index)
+    replayed = SimpleNamespace(wall=run.wall, cpu=run.cpu, peak=run.peak)
+    world.clear(index)
+    return (_rated(run, records, took["fold"] + took["check"]), _rated(replayed, records, took["replay"]))
 
 
 def rows(index, query):

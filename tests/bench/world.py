@@ -89,13 +89,14 @@ class World:
         told = json.loads(done.stdout)
         print(f"loaded {name} {where[0]}: {records:,} records in {told['seconds']:.0f} s", flush=True)
 
-    def config(self, name, server=None, index="audit", **more):
-        """A config for the topic and the index that it names; without a server there is no Redis. more: of its top level."""
+    def config(self, name, server=None, index="audit", pipeline=None, **more):
+        """A config for the topic and the index that it names; without a server there is no Redis. pipeline: more
+        of its section; more: of the top level."""
         index = self.folder / f"{name}-{index}.db"
         config = {**more, "kafka": {"bootstrap.servers": self.broker.bootstrap}, "index": str(index),
                   "redis": {"url": server.unix_url, "rate": 0} if server else "none",
                   "pipelines": {"orders": {"topic": name, "group": GROUP, "key": "state:{key}",
-                                           "epoch": "epoch:{topic}:{partition}"}}}
+                                           "epoch": "epoch:{topic}:{partition}", **(pipeline or {})}}}
         path = index.with_suffix(".yaml")
         path.write_text(json.dumps(config, indent=1))       # YAML holds JSON
         return path, index
