@@ -341,7 +341,7 @@ static void judge_one(const struct resize *r, const struct proof *proof, const s
 	if (gain < least || gain <= best->gain)
 		return;
 	*best = (struct candidate){ 1, gain, { .from = 1, .source = RESIZE_HISTORY, .proof_keys = (int64_t)proof->n,
-					       .proof_from = (int64_t)proof->n, .proof_now = (int64_t)here } };
+					       .proof_from = (int64_t)proof->n, .proof_alone = (int64_t)proof->n - (int64_t)here } };
 }
 
 /* How many keys no known count explains and this one does: without enough of them no fit need be made. */
@@ -359,10 +359,12 @@ static void judge(const struct resize *r, const struct proof *proof, int32_t cou
 {
 	struct fit known, fit;
 	double before, gain;
-	int64_t at_home = 0, at_known = 0;
+	int64_t at_home = 0;
+	uint32_t alone;
 
 	known_counts(r->topic, &known);
-	if (explained(proof, &known, count) < KEYS_LEAST)
+	alone = explained(proof, &known, count);
+	if (alone < KEYS_LEAST)
 		return;
 	fit = known;
 	fit.count[fit.count_n++] = count;
@@ -373,7 +375,6 @@ static void judge(const struct resize *r, const struct proof *proof, int32_t cou
 		known.keys[class]++;
 		fit.keys[class | (unsigned)home << known.count_n]++;
 		at_home += home;
-		at_known += class != 0;
 	}
 	before = fit_solve(&known);
 	gain = fit_solve(&fit) - before;
@@ -381,7 +382,7 @@ static void judge(const struct resize *r, const struct proof *proof, int32_t cou
 		return;
 	*best = (struct candidate){ count, gain, { .from = count, .source = RESIZE_HISTORY,
 						   .proof_keys = (int64_t)proof->n, .proof_from = at_home,
-						   .proof_now = at_known } };
+						   .proof_alone = alone } };
 }
 
 static bool is_known(const struct fold_topic *topic, int32_t count)

@@ -121,7 +121,7 @@ static int add_row(const struct fold *f, sqlite3_stmt *stmt, size_t index, const
 	const int64_t counted[] = {
 		effect->keys, effect->kept, divisor, resize->to, effect->rebased, effect->to_rebase, effect->waiting,
 		effect->stale_keys, effect->stale_records, inferred ? resize->proof_keys : UNKNOWN,
-		inferred ? resize->proof_from : UNKNOWN, inferred ? resize->proof_now : UNKNOWN,
+		inferred ? resize->proof_from : UNKNOWN, inferred ? resize->proof_alone : UNKNOWN,
 	};
 
 	db_bind_int(stmt, 1, f->topic->topic_id);

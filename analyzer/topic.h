@@ -44,7 +44,7 @@ struct fold_resize {
 	int32_t begin_partition; /* of the first record at or above from; -1: none */
 	int64_t begin_ms, begin_offset, end_ms; /* UNKNOWN */
 	bool begin_late;
-	int64_t proof_keys, proof_from, proof_now; /* RESIZE_HISTORY only */
+	int64_t proof_keys, proof_from, proof_alone; /* RESIZE_HISTORY only */
 };
 
 struct fold_topic {

@@ -24,7 +24,7 @@ CREATE TABLE topic_resize (
 	stale_keys     INTEGER NOT NULL,            -- rows of off_home_key from producers that went on with from_count
 	stale_records  INTEGER NOT NULL,
 	proof_keys     INTEGER,                     -- source history: keys looked at before the change, as many as they
-	proof_from     INTEGER,                     -- have partitions; those at home under from_count, and those at home
-	proof_now      INTEGER,                     -- under a count that was known
+	proof_from     INTEGER,                     -- have partitions; those at home under from_count; those of them at
+	proof_alone    INTEGER,                     -- home under no count that was known
 	PRIMARY KEY (topic_id, from_count)
 ) STRICT, WITHOUT ROWID;

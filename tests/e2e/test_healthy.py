@@ -269,8 +269,8 @@ def test_a_resize_under_load(pipeline):
     states = pipe.states()
     waiting = {k for k, (p, _, _) in states.items() if p != pipe.home(k)}
     assert len(states) == 150 and waiting
-    for settings in ({}, {"index": "fresh.db", "partitions.before": [6]}):
-        audit = pipe.audit(code=0, **settings)
+    for index in ("fencepost.db", "fresh.db"):
+        audit = pipe.audit(code=0, index=index, **{"partitions.before": [6]})
         assert {f["check"] for f in audit.findings} == {"fence-rebased"}, str(audit)
         assert {bytes.fromhex(f["key_hex"]) for f in audit.findings if not f["evidence"]["done"]} == waiting
         assert audit.complete and audit.check("copartition-break").findings == 0

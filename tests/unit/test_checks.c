@@ -21,7 +21,8 @@ static const struct row rows[] = {
 	{ "the partition count is unknown", NULL, plain, count_unknown, "",
 	  "fence-ahead ? partitions-unknown 12\nfence-regressed ? partitions-unknown 12\nfence-off-home ? "
 	  "partitions-unknown 12\n"
-	  "fence-rebased ? partitions-unknown 12\ncopartition-break ? partitions-unknown 4\n" },
+	  "fence-rebased ? partitions-unknown 12\ncopartition-break ? partitions-unknown 4\n"
+	  "topic-resized ? partitions-unknown 1\n" },
 
 	{ "malformed", NULL, plain, fence_unreadable, "",
 	  "fence-malformed error orders/0@- $A: The fence of key $A cannot be read: offset is not-decimal.\n" },
@@ -78,11 +79,13 @@ static const struct row rows[] = {
 	  "1970-01-01T00:16:40.000Z.\n" },
 	{ "missing: DLQ incomplete", NULL, with_trimmed_dlq, hash_gone, "", "fence-missing ? dlq-incomplete 1\n" },
 	{ "missing: not replayed", NULL, not_replayed, hash_gone,
-	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n",
+	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n",
 	  "fence-missing error orders/2@12 $C: The key $C has no hash, and its record at 12 in partition 2 was applied "
 	  "before "
 	  "1970-01-01T00:16:40.000Z.\n"
-	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n" },
+	  "fence-regressed ? not-replayed 3\ncopartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n" },
 	{ "missing: deleted", NULL, deletes, hash_of_b_gone, "",
 	  "fence-missing error orders/1@16 $B: The key $B has no hash, and its record at 16 in partition 1 was applied "
 	  "before "
@@ -259,7 +262,10 @@ static const struct row rows[] = {
 	{ "co-partitioned: count", NULL, copartitioned, count_other, "",
 	  "copartition-count error customers/-@- -: orders has 4 partitions, and customers, declared co-partitioned, "
 	  "has 5.\n"
-	  "copartition-split ? count-differs 12\n" },
+	  "copartition-split ? count-differs 12\n"
+	  "topic-resized warning customers/-@- -: customers grew from 4 to 5 partitions, and no record shows when: of 12 "
+	  "keys from before, 2 kept their home (2.4 expected), 0 have been rebased since, and 10 will be by the next "
+	  "record.\n" },
 	{ "co-partitioned: split", NULL, copartitioned, split, "",
 	  "copartition-split error customers/3@3 $A: The key $A is in partition 0 of orders and in partition 3 of "
 	  "customers.\n" },

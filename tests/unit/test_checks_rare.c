@@ -44,10 +44,12 @@ static const struct row rows[] = {
 	  "1 was applied before 1970-01-01T00:16:40.000Z.\n" REBASED_M },
 	{ "missing: home not replayed", NULL, home_not_replayed, hash_gone,
 	  "fence-regressed ? not-replayed 3\n"
-	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n",
+	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n",
 	  "fence-missing ? not-replayed 1\n"
 	  "fence-regressed ? not-replayed 2\n"
-	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n" },
+	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n" },
 	{ "missing: deleted without commit", NULL, deletes_uncommitted, fence_at_9,
 	  "fence-missing ? no-commit 1\n"
 	  "fence-regressed ? no-commit 2\n"
@@ -119,7 +121,8 @@ static const struct row rows[] = {
 	  "lso-stuck ? looked-once 1\n" },
 	{ "orphan: on what was not replayed", NULL, not_replayed, stray_not_replayed,
 	  "fence-regressed ? not-replayed 3\n"
-	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n",
+	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n",
 	  "fence-orphan ? not-replayed 1\n"
 	  "fence-missing ? not-replayed 1\n"
 	  "fence-regressed ? not-replayed 2\n"
@@ -128,6 +131,7 @@ static const struct row rows[] = {
 	  "fence-off-home error orders/3@14 $S: The fence of key $S stands at 14 in partition 3, and "
 	  "the key is at home in partition 2.\n"
 	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n"
 	  "lso-stuck ? looked-once 1\n" },
 	{ "undeleted: below the newest record and the tombstone", NULL, deletes, fence_at_9, "",
 	  "fence-undeleted error orders/0@15 $A: The key $A was deleted by the tombstone at 15 in "
@@ -196,12 +200,14 @@ static const struct row rows[] = {
 	{ "count: not replayed", NULL, count_not_replayed, number_more,
 	  "fence-regressed ? not-replayed 3\n"
 	  "fence-count ? not-replayed 3\n"
-	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n",
+	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n",
 	  "fence-regressed ? not-replayed 3\n"
 	  "fence-count error orders/0@12 $A: The count of key $A is 6, and the records up to its "
 	  "fence, 12 in partition 0, give 5: more was applied than was written.\n"
 	  "fence-count ? not-replayed 3\n"
-	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n" },
+	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n" },
 	{ "count: on another key's record", NULL, count, fence_on_other_record, "",
 	  "fence-phantom error orders/1@13 $B: The fence of key $B stands at 13 in partition 1, where "
 	  "the record of another key is.\n" },
@@ -238,17 +244,21 @@ static const struct row rows[] = {
 	{ "missing: waiting key, not replayed", before_resize, resized_not_replayed, waiting_fence_gone,
 	  "fence-regressed ? not-replayed 2\n" RESIZED
 	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n"
 	  "history-rewritten ? not-replayed 1\n",
 	  "fence-missing ? not-replayed 1\n"
 	  "fence-regressed ? not-replayed 1\n" REBASED_M
 	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n"
 	  "history-rewritten ? not-replayed 1\n" },
 	{ "regressed: waiting key, not replayed", before_resize, resized_not_replayed, waiting_fence_low,
 	  "fence-regressed ? not-replayed 2\n" RESIZED
 	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n"
 	  "history-rewritten ? not-replayed 1\n",
 	  "fence-regressed ? not-replayed 2\n" PHANTOM_N REBASED_M
 	  "copartition-break ? not-replayed 1\nkey-hot ? not-replayed 1\n"
+	  "topic-resized ? not-replayed 1\n"
 	  "history-rewritten ? not-replayed 1\n" },
 	{ "regressed: waiting key, nothing committed", before_resize, resized_uncommitted, nothing,
 	  RESIZED

@@ -86,7 +86,7 @@ static void test_results(void **state)
 		    "11 0\nfence-value skip 0 0\n"
 		    "fence-count skip 0 0\nfence-rebased pass 11 0\nfence-expiring pass 12 0\ncopartition-break pass "
 		    "12 0\ncopartition-count skip 0 0\n"
-		    "copartition-split skip 0 0\nkey-hot empty 0 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed "
+		    "copartition-split skip 0 0\nkey-hot empty 0 0\ntopic-resized pass 1 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed "
 		    "skip 0 0\ncommit-missing pass 4 0\n"
 		    "commit-regressed empty 0 0\ncommit-below-log pass 4 0\ncommit-beyond-log pass 4 "
 		    "0\nhistory-rewritten empty 0 0\nlso-stuck pass 4 0");

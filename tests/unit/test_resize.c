@@ -1,10 +1,17 @@
 /* Resizes out of the history alone: what is inferred, what never is, and the counts, worked out once more record by record. */
-#include <math.h>
+#include "analyzer/resize.h"
 
-#include "analyzer/resize_fit.h"
 #include "check_said.h"
 
 enum { AGE_MS = 300000, AT = 200000 };
+
+static const char *names[2500];
+
+static void name_all(void)
+{
+	for (int k = 0; k < 2500; k++)
+		names[k] = key_name(k);
+}
 
 /* Records of keys, each in its home under a count, one a millisecond. */
 struct phase {
@@ -16,7 +23,7 @@ struct phase {
 static void put_phase(struct world *w, const struct phase *phase)
 {
 	for (int i = 0; i < phase->records; i++) {
-		const char *key = key_name(phase->first + i % phase->keys);
+		const char *key = names[phase->first + i % phase->keys];
 
 		world_put_in(&w->topic[0], home_of(key, phase->count), key, phase->ms + i);
 	}
@@ -177,11 +184,311 @@ static void test_resizes_are_found(void **state)
 	}
 }
 
+/* A count that the config names is no finding, and changes nothing else. */
+static void test_known_counts(void **state)
+{
+	const struct phase phase[] = { { 6, 0, 80, 300, 1000 }, { 12, 0, 60, 200, AT }, { 24, 0, 30, 100, 2 * AT }, { 0 } };
+	struct world *w = world_of(24, phase);
+	struct fixture fx;
+
+	(void)state;
+	look(&fx, w);
+	assert_int_equal(findings(&fx, "topic-resized"), 2);
+	fixture_close(&fx);
+	w->before[0] = 12;
+	look(&fx, w);
+	expect_resizes(&fx, "6>12 history, 12>24 config");
+	expect_counts(&fx, w, (const int32_t[]){ 12, 6, 0 });
+	assert_int_equal(findings(&fx, "topic-resized"), 1);
+	fixture_close(&fx);
+	w->before[1] = 6;
+	look(&fx, w);
+	expect_resizes(&fx, "6>12 config, 12>24 config");
+	expect_counts(&fx, w, (const int32_t[]){ 12, 6, 0 });
+	assert_int_equal(findings(&fx, "topic-resized"), 0);
+	assert_text(&fx, "SELECT status || ' ' || examined FROM check_result WHERE name = 'topic-resized'", "pass 2");
+	fixture_close(&fx);
+	world_free(w);
+}
+
+static void test_an_earlier_run_knew(void **state)
+{
+	const struct phase before[] = { { 4, 0, 8, 16, 1000 }, { 0 } },
+			   after[] = { { 4, 0, 8, 16, 1000 }, { 8, 0, 4, 8, AT }, { 0 } };
+	struct world *earlier = world_of(4, before), *w = world_of(8, after);
+	struct fixture fx;
+
+	(void)state;
+	fixture_open(&fx);
+	fixture_add(&fx, earlier);
+	fixture_add(&fx, w);
+	analyze(&fx);
+	expect_resizes(&fx, "4>8 run");
+	expect_counts(&fx, w, (const int32_t[]){ 4, 0 });
+	assert_int_equal(findings(&fx, "topic-resized"), 1);
+	assert_int_equal(findings(&fx, "copartition-break"), 0);
+	fixture_close(&fx);
+	world_free(w);
+	world_free(earlier);
+}
+
+static void test_words(void **state)
+{
+	const struct phase phase[] = { { 6, 0, 80, 300, 1000 }, { 12, 20, 90, 200, AT }, { 0 } };
+	struct world *w = world_of(12, phase);
+	struct fixture fx;
+
+	(void)state;
+	look(&fx, w);
+	assert_text(&fx, "SELECT severity || ' ' || topic || ': ' || detail FROM finding WHERE name = 'topic-resized'",
+		    "warning orders: orders grew from 6 to 12 partitions at 1970-01-01T00:03:20.000Z: of 80 keys from "
+		    "before, 41 kept their home (40.0 expected), 29 have been rebased since, and 10 will be by the next "
+		    "record; 10 fences wait in the old partition.");
+	assert_text(&fx, "SELECT evidence FROM finding WHERE name = 'topic-resized'",
+		    "{\"from\":6,\"to\":12,\"known_from\":\"history\",\"begin\":{\"partition\":10,\"offset\":0,\"time\":"
+		    "\"1970-01-01T00:03:20.000Z\",\"time_ms\":200000,\"or_before\":false},\"end\":{\"time\":"
+		    "\"1970-01-01T00:08:20.000Z\",\"time_ms\":500000},\"keys\":80,\"sampled\":1.0,\"kept\":41,"
+		    "\"kept_expected\":40.0,\"rebased\":29,\"to_rebase\":10,\"fences_waiting\":10,\"stale\":{\"keys\":0,"
+		    "\"records\":0},\"proof\":{\"keys\":80,\"at_home\":80,\"at_home_alone\":39}}");
+	fixture_close(&fx);
+	world_free(w);
+}
+
+/* --- who comes too late ------------------------------------------------------------------------------------------- */
+
+/* A record of the i-th key with two homes, in the older one. */
+static const char *put_late(struct world *w, int i, int32_t from, int64_t ms)
+{
+	for (int k = 0;; k++) {
+		const char *key = names[k];
+		int32_t old = home_of(key, from);
+
+		if (old == home_of(key, w->topic[0].partitions) || i-- > 0)
+			continue;
+		world_put_in(&w->topic[0], old, key, ms);
+		return key;
+	}
+}
+
+static const struct phase grown[] = { { 6, 0, 80, 300, 1000 }, { 12, 0, 60, 200, AT }, { 0 } };
+
+/* Within the metadata age nobody is late, to the millisecond; from then on everybody is. */
+static void test_late_records(void **state)
+{
+	struct world *w = world_of(12, grown);
+	int64_t begin = first_in(&w->topic[0], 6);
+	struct fixture fx;
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		put_late(w, i, 6, begin + AGE_MS - 1);
+	for (int i = 0; i < 5; i++)
+		put_late(w, i, 6, begin + AGE_MS);
+	put_late(w, 0, 6, begin + 2 * AGE_MS);
+	world_settle(w);
+	look(&fx, w);
+	expect_resizes(&fx, "6>12 history");
+	assert_int_equal(findings(&fx, "copartition-break"), 5);
+	assert_text(&fx, "SELECT stale_keys || ' ' || stale_records FROM topic_resize", "5 6");
+	assert_text(&fx, "SELECT sum(records) FROM placement WHERE legal = 3", "6");
+	assert_text(&fx, "SELECT count(*) FROM placement WHERE legal = 0", "0");
+	fixture_close(&fx);
+	world_free(w);
+}
+
+/* A record that is stamped late and lies before those that are not is not late. */
+static void test_a_clock_ahead(void **state)
+{
+	struct world *w = world_of(12, grown);
+	int64_t begin = first_in(&w->topic[0], 6);
+	struct fixture fx;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		put_late(w, i, 6, begin + 2 * AGE_MS);
+	for (int i = 0; i < 80; i++)
+		world_put(w, key_name(i), begin + 100);
+	world_settle(w);
+	look(&fx, w);
+	expect_resizes(&fx, "6>12 history");
+	assert_int_equal(findings(&fx, "copartition-break"), 0);
+	fixture_close(&fx);
+	world_free(w);
+}
+
+/* --- what is no resize -------------------------------------------------------------------------------------------- */
+
+struct random {
+	uint64_t state;
+};
+
+static uint32_t next(struct random *r)
+{
+	r->state = r->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(r->state >> 33);
+}
+
+/* The earlier counts of a world, the latest first, in an index that is empty again afterwards. The caller frees. */
+static char *counts_of(struct fixture *fx, const struct world *w)
+{
+	struct fold_topics topics;
+	struct trouble t = { 0 };
+	char *got = xstrdup("");
+
+	must(db_begin(fx->db, &t), &t);
+	fixture_add(fx, w);
+	must(fold_topics_load(&fx->run, fx->db, &topics, &t), &t);
+	must(resize_find(&fx->run, fx->db, &topics.items[0], &t), &t);
+	for (size_t i = 1; i < topics.items[0].count_n; i++) {
+		char *longer = xprintf("%s%s%d", got, *got ? " " : "", (int)topics.items[0].count[i]);
+
+		free(got);
+		got = longer;
+	}
+	fold_topics_release(&topics);
+	db_rollback(fx->db);
+	fx->run.id = 0;
+	return got;
+}
+
+static void expect_none(struct fixture *fx, const struct world *w, const char *what, uint64_t seed)
+{
+	char *got = counts_of(fx, w);
+
+	if (*got)
+		fail_msg("%s, seed %llu: %s", what, (unsigned long long)seed, got);
+	free(got);
+}
+
+/* Partitions begin in any order, within seconds or much apart; producers place keys by one function. */
+static void never_resized(const char *partitioner, uint64_t seeds, bool slow_start, bool by_partition)
+{
+	const struct partitioner *p = partitioner_by_name(partitioner);
+	struct fixture fx;
+
+	fixture_open(&fx);
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
+		struct random r = { seed * 977 };
+		struct world *w = world_new();
+		int32_t n = 2 + (int32_t)(next(&r) % 31);
+		int64_t begin[WORLD_PARTITIONS];
+
+		size_topic(w, n);
+		for (int32_t i = 0; i < n; i++)
+			begin[i] = slow_start ? (int)(next(&r) % 700) : by_partition ? i * 900 / n : 0;
+		for (int i = 0; i < 900; i++) {
+			const char *key = names[next(&r) % 2500];
+			int32_t at = partitioner_apply(p, key, strlen(key), n);
+
+			if (i >= begin[at])
+				world_put_in(&w->topic[0], at, key, 1000 + i * 200);
+		}
+		expect_none(&fx, w, partitioner, seed);
+		world_free(w);
+	}
+	fixture_close(&fx);
+}
+
+static void test_never_resized(void **state)
+{
+	(void)state;
+	never_resized("murmur2", 50, false, false);
+	never_resized("murmur2", 50, true, false);
+	never_resized("murmur2", 50, false, true);
+}
+
+static void test_other_partitioners(void **state)
+{
+	(void)state;
+	for (int i = 1; i < PARTITIONER_COUNT; i++)
+		never_resized(partitioners[i].name, 5, true, i % 2);
+}
+
+/* A producer beside the right one goes by another count: it is not a time when the topic had it. */
+static void test_a_wrong_count_beside(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	fixture_open(&fx);
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct random r = { seed * 31 };
+		struct world *w = world_new();
+		int32_t n = 3 + (int32_t)(next(&r) % 22), wrong = 2 + (int32_t)(next(&r) % (uint32_t)(n - 2));
+
+		size_topic(w, n);
+		for (int i = 0; i < 900; i++) {
+			const char *key = names[next(&r) % 2500];
+
+			world_put_in(&w->topic[0], home_of(key, next(&r) % 4 ? n : wrong), key, 1000 + i * 10);
+		}
+		expect_none(&fx, w, "wrong count", seed);
+		world_free(w);
+	}
+	fixture_close(&fx);
+}
+
+/* Too little to say anything. */
+static void test_few_keys(void **state)
+{
+	struct fixture fx;
+
+	(void)state;
+	fixture_open(&fx);
+	for (int keys = 1; keys <= 8; keys++) {
+		const struct phase phase[] = { { 6, 0, keys, 300, 1000 }, { 12, 0, 200, 200, AT }, { 0 } };
+		struct world *w = world_of(12, phase);
+
+		expect_none(&fx, w, "few keys", (uint64_t)keys);
+		world_free(w);
+	}
+	fixture_close(&fx);
+}
+
+/* Any two counts, any number of keys: what is inferred is right. */
+static void test_any_resize(void **state)
+{
+	struct fixture fx;
+	int found = 0;
+
+	(void)state;
+	fixture_open(&fx);
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct random r = { seed * 131 };
+		int32_t n = 2 + (int32_t)(next(&r) % 31), from = 1 + (int32_t)(next(&r) % (uint32_t)(n - 1));
+		int keys = 5 + (int)(next(&r) % 120);
+		const struct phase phase[] = { { from, 0, keys, 2 * keys, 1000 }, { n, 0, 300, 300, AT }, { 0 } };
+		struct world *w = world_of(n, phase);
+		char *want = xprintf("%d", (int)from);
+		char *got = counts_of(&fx, w);
+
+		found += strcmp(got, want) == 0;
+		if (*got ? strcmp(got, want) != 0 : keys > 60 && from > 2)
+			fail_msg("%s to %d with %d keys: %s", want, (int)n, keys, got);
+		free(want);
+		free(got);
+		world_free(w);
+	}
+	fixture_close(&fx);
+	print_message("  %d of 100 found\n", found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_resizes_are_found),
+		cmocka_unit_test(test_known_counts),
+		cmocka_unit_test(test_an_earlier_run_knew),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_late_records),
+		cmocka_unit_test(test_a_clock_ahead),
+		cmocka_unit_test(test_never_resized),
+		cmocka_unit_test(test_other_partitioners),
+		cmocka_unit_test(test_a_wrong_count_beside),
+		cmocka_unit_test(test_few_keys),
+		cmocka_unit_test(test_any_resize),
 	};
 
+	name_all();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
