@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "analyzer/cause.h"
 #include "analyzer/check.h"
 #include "analyzer/checkfile.h"
 #include "analyzer/encoding.h"
@@ -57,7 +58,8 @@ static int fold(const struct run *run, sqlite3 *db, struct trouble *t)
 {
 	int64_t wall = run_now_us(run), tick = run_tick_us(run);
 
-	if (fold_run(run, db, t) < 0 || shared_find(run, db, t) < 0 || encoding_find(run, db, t) < 0)
+	if (fold_run(run, db, t) < 0 || shared_find(run, db, t) < 0 || encoding_find(run, db, t) < 0 ||
+	    cause_run(run, db, t) < 0)
 		return -1;
 	return timed(run, db, "fold", wall, tick, t);
 }

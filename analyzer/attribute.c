@@ -8,18 +8,12 @@
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
 
+#include "analyzer/attribute_share.h"
 #include "analyzer/hypotheses.h"
+#include "analyzer/rival.h"
 #include "sql/mem.h"
 
 enum { RIVALS_MOST = 256, NARROWED_MOST = 32, KEYS_LEAST = 256, REDUCTIONS = 1000000 };
-
-/* A hypothesis that is not ruled out. */
-struct rival {
-	struct attribute_placement at;
-	size_t matched;
-	int32_t *said; /* where it puts each key of the round, */
-	bool *hit;     /* and whether the key was seen there */
-};
 
 struct round {
 	const struct attribute_input *in;
@@ -32,16 +26,6 @@ struct round {
 	struct rival *rivals;
 	size_t rival_n, more;
 };
-
-double attribute_score(double m, double r, double q)
-{
-	double score;
-
-	if (m <= r * q)
-		return 0;
-	score = m * log(m / (r * q));
-	return m < r ? score + (r - m) * log((r - m) / (r * (1 - q))) : score;
-}
 
 /* --- the keys of a round ----------------------------------------------------------------------------------------- */
 
@@ -82,104 +66,9 @@ static void take_keys(struct round *round, const uint8_t *label)
 	free(seen);
 }
 
-/* --- evidence ---------------------------------------------------------------------------------------------------- */
-
-/* What a placement says of the keys of the round. */
-static struct rival rival_of(const struct round *round, const struct attribute_placement *at, size_t matched)
-{
-	struct rival rival = { *at, matched, xarray(round->keys.n, sizeof(*rival.said)),
-			       xarray(round->keys.n, sizeof(*rival.hit)) };
-
-	for (size_t i = 0; i < round->keys.n; i++) {
-		rival.said[i] = placer_partition(&at->placer, round->key[i].bytes, round->key[i].len, at->partitions);
-		rival.hit[i] = rival.said[i] == round->partition[i];
-	}
-	return rival;
-}
-
-static void release_rival(struct rival *rival)
-{
-	free(rival->said);
-	free(rival->hit);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static size_t distinct(uint64_t *numbers, size_t n)
-{
-	size_t count = 0;
-
-	qsort(numbers, n, sizeof(*numbers), by_number);
-	for (size_t i = 0; i < n; i++)
-		count += i == 0 || numbers[i] != numbers[i - 1];
-	return count;
-}
-
-/* The part and its partition as a number. */
-static uint64_t pair_of(const struct round *round, enum keypart part, size_t index)
-{
-	struct key_bytes bytes;
-
-	if (!keypart_of(part, round->key[index], &bytes))
-		bytes = round->key[index];
-	return XXH3_64bits_withSeed(bytes.bytes, bytes.len, (uint64_t)round->partition[index]);
-}
-
-/*
- * How often the hypothesis would hit if it had nothing to do with the keys: as often as what it says of one key is where
- * another one was seen, and no less than a good hash would. A poor hash can come to few values on keys that are alike.
- */
-static double luck_of(const struct round *round, const struct rival *rival, const bool *without)
-{
-	int32_t n = round->in->partitions, least = rival->at.partitions < n ? rival->at.partitions : n;
-	double pairs = 0, keys = 0, luck;
-	size_t *seen = xarray((size_t)n, sizeof(*seen));
-
-	for (size_t i = 0; i < round->keys.n; i++)
-		if (!without || !without[i])
-			seen[round->partition[i]]++;
-	for (size_t i = 0; i < round->keys.n; i++) {
-		if (without && without[i])
-			continue;
-		keys++;
-		if (rival->said[i] >= 0 && rival->said[i] < n)
-			pairs += (double)(seen[rival->said[i]] - rival->hit[i]);
-	}
-	free(seen);
-	luck = keys > 1 ? pairs / (keys * (keys - 1)) : 1;
-	return luck > 1.0 / least ? luck : 1.0 / least;
-}
-
-/* The score of a hypothesis with these hits, to be accepted, among the keys that are not in without; NULL: all. */
 static double evidence(const struct round *round, const struct rival *rival, const bool *without)
 {
-	bool whole = rival->at.placer.part == KEYPART_WHOLE;
-	uint64_t *hit = xarray(round->keys.n, sizeof(*hit)), *missed = xarray(round->keys.n, sizeof(*missed));
-	size_t hit_n = 0, missed_n = 0;
-
-	for (size_t i = 0; i < round->keys.n; i++) {
-		uint64_t pair;
-
-		if (without && without[i])
-			continue;
-		pair = whole ? i : pair_of(round, rival->at.placer.part, i);
-		if (rival->hit[i])
-			hit[hit_n++] = pair;
-		else
-			missed[missed_n++] = pair;
-	}
-	if (!whole) {
-		hit_n = distinct(hit, hit_n);
-		missed_n = distinct(missed, missed_n);
-	}
-	free(hit);
-	free(missed);
-	return attribute_score((double)hit_n, (double)(hit_n + missed_n), luck_of(round, rival, without));
+	return rival_evidence(&round->keys, round->in->partitions, rival, without);
 }
 
 /* Whether both explain, each beyond what the other does, more than luck would. */
@@ -204,7 +93,7 @@ static uint32_t *matches_needed(const struct round *round)
 		while (low < high) {
 			size_t middle = low + (high - low) / 2;
 
-			if (attribute_score((double)middle, (double)r, q) > round->bound)
+			if (rival_score((double)middle, (double)r, q) > round->bound)
 				high = middle;
 			else
 				low = middle + 1;
@@ -252,10 +141,10 @@ static size_t best_proven(struct round *round)
 
 	while ((found = best(round, needed)) != SIZE_MAX) {
 		struct attribute_placement at = placement_at(round, found);
-		struct rival rival = rival_of(round, &at, 0);
+		struct rival rival = rival_of(&round->keys, &at, 0);
 		bool proven = evidence(round, &rival, NULL) > round->bound;
 
-		release_rival(&rival);
+		rival_release(&rival);
 		if (proven)
 			break;
 		forget(round, found);
@@ -267,10 +156,10 @@ static size_t best_proven(struct round *round)
 /* The fewest matches that are not ruled out beside so many. */
 static size_t rival_matches(const struct round *round, size_t matched, size_t keys)
 {
-	double q = 1.0 / round->in->partitions, best_score = attribute_score((double)matched, (double)keys, q);
+	double q = 1.0 / round->in->partitions, best_score = rival_score((double)matched, (double)keys, q);
 	size_t least = matched;
 
-	while (least > 0 && best_score - attribute_score((double)(least - 1), (double)keys, q) <= -log(ATTRIBUTE_ALPHA))
+	while (least > 0 && best_score - rival_score((double)(least - 1), (double)keys, q) <= -log(ATTRIBUTE_ALPHA))
 		least--;
 	return least;
 }
@@ -329,12 +218,12 @@ static void find_rivals(struct round *round, size_t most)
 			add_rival(round, &at, round->h.matched[i]);
 	}
 	for (size_t i = 0; i < round->rival_n; i++)
-		round->rivals[i] = rival_of(round, &round->rivals[i].at, round->rivals[i].matched);
+		round->rivals[i] = rival_of(&round->keys, &round->rivals[i].at, round->rivals[i].matched);
 }
 
 static void drop_rival(struct round *round, size_t index)
 {
-	release_rival(&round->rivals[index]);
+	rival_release(&round->rivals[index]);
 	memmove(&round->rivals[index], &round->rivals[index + 1], (--round->rival_n - index) * sizeof(*round->rivals));
 }
 
@@ -351,12 +240,12 @@ static size_t lead_of(const struct round *round)
 
 static void drop_separate(struct round *round, const struct attribute_placement *at)
 {
-	struct rival lead = rival_of(round, at, 0);
+	struct rival lead = rival_of(&round->keys, at, 0);
 
 	for (size_t i = round->rival_n; i-- > 0;)
 		if (are_separate(round, &lead, &round->rivals[i]))
 			drop_rival(round, i);
-	release_rival(&lead);
+	rival_release(&lead);
 }
 
 /* Holds rivals that are still several against all keys that are left. */
@@ -423,19 +312,20 @@ static size_t classify(struct round *round)
 
 static void write_cause(const struct round *round, size_t classes, struct attribute_cause *cause)
 {
-	size_t n = round->rival_n < ATTRIBUTE_MEMBERS ? round->rival_n : ATTRIBUTE_MEMBERS;
+	size_t n = round->rival_n < ATTRIBUTE_MEMBERS ? round->rival_n : ATTRIBUTE_MEMBERS, lead = lead_of(round);
 
 	*cause = (struct attribute_cause){
 		.placements = xarray(n, sizeof(*cause->placements)),
-		.placement_n = n,
+		.placement_n = 1,
 		.more = round->rival_n - n + round->more,
 		.classes = classes,
-		.placed = round->rivals[lead_of(round)].at,
 		.tested = round->keys.n,
 		.hypotheses = round->h.placer_n * round->counts->n,
 	};
-	for (size_t i = 0; i < n; i++)
-		cause->placements[i] = round->rivals[i].at;
+	cause->placements[0] = round->rivals[lead].at;
+	for (size_t i = 0; cause->placement_n < n; i++)
+		if (i != lead)
+			cause->placements[cause->placement_n++] = round->rivals[i].at;
 }
 
 static bool find_cause(struct round *round, const uint8_t *label, struct attribute_cause *cause)
@@ -463,7 +353,7 @@ static bool find_cause(struct round *round, const uint8_t *label, struct attribu
 static void release_round(struct round *round)
 {
 	for (size_t i = 0; i < round->rival_n; i++)
-		release_rival(&round->rivals[i]);
+		rival_release(&round->rivals[i]);
 	free(round->rivals);
 	free(round->key);
 	free(round->partition);
@@ -473,14 +363,14 @@ static void release_round(struct round *round)
 static void explain(const struct attribute_input *in, struct attribute_result *out)
 {
 	struct attribute_cause *cause = &out->cause[out->n];
+	const struct attribute_placement *at = &cause->placements[0];
 
 	cause->left = out->left;
 	for (size_t i = 0; i < in->seen_n; i++) {
 		const struct attribute_seen *seen = &in->seen[i];
 
 		if (out->label[i] != ATTRIBUTE_NONE ||
-		    placer_partition(&cause->placed.placer, seen->key.bytes, seen->key.len, cause->placed.partitions) !=
-			    seen->partition)
+		    placer_partition(&at->placer, seen->key.bytes, seen->key.len, at->partitions) != seen->partition)
 			continue;
 		out->label[i] = (uint8_t)out->n;
 		cause->explained++;
@@ -497,71 +387,12 @@ static bool next_cause(const struct attribute_input *in, const struct hypotheses
 
 	take_keys(&round, out->label);
 	found = find_cause(&round, out->label, &out->cause[out->n]);
-	out->placers = round.h.placer_n;
-	out->counts = counts->n;
 	out->tested = found ? 0 : round.keys.n;
-	out->hypotheses = found ? 0 : out->placers * out->counts;
+	out->hypotheses = found ? 0 : round.h.placer_n * counts->n;
 	release_round(&round);
 	if (found)
 		explain(in, out);
 	return found;
-}
-
-/* --- shares ------------------------------------------------------------------------------------------------------ */
-
-enum { SETS = 1 << ATTRIBUTE_CAUSES, STEPS = 200 };
-
-/* For each set of causes, as bits: the keys that just these causes explain. */
-static void count_sets(const struct attribute_input *in, const struct attribute_result *out, size_t *count)
-{
-	for (size_t i = 0; i < in->seen_n; i++) {
-		const struct attribute_seen *seen = &in->seen[i];
-		size_t set = 0;
-
-		for (size_t j = 0; j < out->n; j++) {
-			const struct attribute_placement *at = &out->cause[j].placed;
-
-			if (placer_partition(&at->placer, seen->key.bytes, seen->key.len, at->partitions) ==
-			    seen->partition)
-				set |= (size_t)1 << j;
-		}
-		count[set]++;
-	}
-}
-
-/* One step: share[n] is that of chance. */
-static void improve_shares(const struct attribute_input *in, const size_t *count, double *share, size_t n)
-{
-	double next[ATTRIBUTE_CAUSES + 1] = { 0 };
-
-	for (size_t set = 0; set < (size_t)1 << n; set++) {
-		double all = share[n] / in->partitions;
-
-		for (size_t j = 0; j < n; j++)
-			all += set >> j & 1 ? share[j] : 0;
-		if (!count[set] || all <= 0)
-			continue;
-		for (size_t j = 0; j < n; j++)
-			next[j] += set >> j & 1 ? (double)count[set] * share[j] / all : 0;
-		next[n] += (double)count[set] * share[n] / in->partitions / all;
-	}
-	for (size_t j = 0; j <= n; j++)
-		share[j] = next[j] / (double)in->seen_n;
-}
-
-static void share_out(const struct attribute_input *in, struct attribute_result *out)
-{
-	size_t *count = xarray(SETS, sizeof(*count));
-	double share[ATTRIBUTE_CAUSES + 1];
-
-	count_sets(in, out, count);
-	for (size_t j = 0; j <= out->n; j++)
-		share[j] = 1.0 / (double)(out->n + 1);
-	for (int i = 0; i < STEPS; i++)
-		improve_shares(in, count, share, out->n);
-	for (size_t j = 0; j < out->n; j++)
-		out->cause[j].share = share[j];
-	free(count);
 }
 
 void attribute(const struct attribute_input *in, struct attribute_result *out)
@@ -574,11 +405,12 @@ void attribute(const struct attribute_input *in, struct attribute_result *out)
 	if (in->partitions < 2)
 		return;
 	hypotheses_counts(in->partitions, in->known, in->known_n, &counts);
+	out->needed = 1 + (size_t)(log((double)(PARTITIONER_COUNT * counts.n) / ATTRIBUTE_ALPHA) / log(in->partitions));
 	while (out->n < ATTRIBUTE_CAUSES && out->left >= ATTRIBUTE_LEAST && next_cause(in, &counts, out))
 		;
 	free(counts.count);
 	if (out->n)
-		share_out(in, out);
+		attribute_share(in, out);
 }
 
 void attribute_release(struct attribute_result *out)

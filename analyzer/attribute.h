@@ -63,18 +63,20 @@ struct attribute_placement {
 };
 
 struct attribute_cause {
-	/* The simplest first: the whole key, the present count, then known ones, the own placer, the order of the list. */
+	/*
+	 * The one that explains most, by which it was decided what the cause explains; then the simplest first: the
+	 * whole key, the present count, then known ones, the own placer, the order of the list.
+	 */
 	struct attribute_placement *placements;
 	size_t placement_n;
-	size_t more;                       /* placements that were not kept */
-	size_t classes;                    /* 1: the answer; more: any of them */
-	struct attribute_placement placed; /* the one by which it was decided what the cause explains */
-	size_t left;                       /* keys that no earlier cause explains, */
-	size_t explained;                  /* and those of them that this one does */
-	double share;                      /* of all keys seen, estimated: those that several causes explain are shared
-	                                    * out, and those that it explains by luck are not counted */
-	size_t tested;                     /* keys that hypotheses were held against */
-	size_t hypotheses;                 /* H */
+	size_t more;       /* placements that were not kept */
+	size_t classes;    /* 1: the answer; more: any of them */
+	size_t left;       /* keys that no earlier cause explains, */
+	size_t explained;  /* and those of them that this one does */
+	double share;      /* of all keys seen, estimated: those that several causes explain are shared out, and those
+	                    * that it explains by luck are not counted */
+	size_t tested;     /* keys that hypotheses were held against */
+	size_t hypotheses; /* H */
 };
 
 /* Zero it; release it. */
@@ -84,14 +86,11 @@ struct attribute_result {
 	uint8_t *label;            /* for each of seen: index of its cause, or ATTRIBUTE_NONE */
 	size_t left;               /* keys without a cause */
 	size_t tested, hypotheses; /* of the last look, which accepted nothing; 0: there was none */
-	size_t placers, counts;    /* hypotheses = placers * counts */
+	size_t needed;             /* keys: fewer than these cannot give an answer */
 };
 
 /* Always the same answer to the same input. */
 void attribute(const struct attribute_input *in, struct attribute_result *out);
 void attribute_release(struct attribute_result *out);
-
-/* The measure above. m of r keys, 0 < q <= 1. */
-double attribute_score(double m, double r, double q);
 
 #endif

@@ -6,8 +6,8 @@
 -- unverifiable: partitions-unknown, the partition count could not be read; not-replayed, the partition could not be
 --   read to its end; no-home, records whose key is too short for the part of it that is hashed, or not what the
 --   partitioner takes.
--- remedy: A producer partitions by another function, or by an old partition count. Correct it; the records went to the
---   DLQ and must be produced again.
+-- remedy: A producer partitions by another function, or by an old partition count; copartition-cause says which, and
+--   evidence.cause is the id of its finding. Correct it; the records went to the DLQ and must be produced again.
 WITH mine AS (
 	SELECT topic.topic_id, pipeline.name AS pipeline, topic.partitions
 	FROM topic
@@ -40,12 +40,14 @@ SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS of
 			o.first_ms / 1000.0, 'unixepoch'), 'time_ms', o.first_ms),
 		'last', json_object('offset', o.last_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', o.last_ms / 1000.0,
 			'unixepoch'), 'time_ms', o.last_ms),
+		'cause', cause.finding_id,
 		'recheckable', json(iif(o.first_offset >= coalesce(horizon.log_start_before_commit, horizon.log_start),
 			'true', 'false'))) AS evidence
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN off_home_key AS o USING (topic_id)
 LEFT JOIN horizon ON horizon.topic_id = o.topic_id AND horizon.partition = o.partition
+LEFT JOIN cause ON cause.topic_id = o.topic_id AND cause.ordinal = o.cause
 WHERE topic.run_id = :run AND topic.role = 'source'
 ORDER BY topic.pipeline_id, topic.topic, o.partition, o.hash, o.key;
 

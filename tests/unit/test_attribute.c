@@ -1,6 +1,6 @@
 /*
- * Attribution: which partitioner put keys off their home, from the keys alone. The heart of it is a simulation, in which
- * no answer may ever be wrong.
+ * Attribution: which partitioner put keys off their home, from the keys alone. The heart of it is a simulation, in
+ * which no answer may ever be wrong.
  */
 #include "analyzer/attribute.h"
 
@@ -348,8 +348,8 @@ static void test_unknown_function(void **state)
 		result = ask(&topic);
 		for (size_t j = 0; j < result.n; j++) {
 			print_message("answer: %s/%d/%d for %zu keys in [%d,%d) of %d, classes %zu\n",
-				      result.cause[j].placed.placer.partitioner->name,
-				      (int)result.cause[j].placed.placer.part, result.cause[j].placed.partitions,
+				      result.cause[j].placements[0].placer.partitioner->name,
+				      (int)result.cause[j].placements[0].placer.part, result.cause[j].placements[0].partitions,
 				      topic.seen_n, (int)from, (int)(from + width), topic.n, result.cause[j].classes);
 			answers++;
 		}

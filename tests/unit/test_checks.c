@@ -197,6 +197,8 @@ static const struct row rows[] = {
 	{ "off home", NULL, plain, fence_off_home, "",
 	  "fence-off-home error orders/1@15 $S: The fence of key $S stands at 15 in partition 1, and the key is at "
 	  "home in partition 2.\n"
+	  "copartition-cause error orders/-@- -: At 1970-01-01T00:00:05.000Z 1 record of 1 key of orders stands off home: "
+	  "too few keys to tell by what; at least 15 distinct ones are needed.\n"
 	  "copartition-break error orders/1@15 $S: The key $S has 1 record in partition 1, from 15 to 15, and is at "
 	  "home in partition 2.\n" },
 
@@ -257,6 +259,8 @@ static const struct row rows[] = {
 	  "fence-expiring ? retention-unknown 12\n" },
 
 	{ "break", NULL, plain, wrong_partition, "",
+	  "copartition-cause error orders/-@- -: From 1970-01-01T00:00:09.000Z to 1970-01-01T00:00:09.100Z 2 records of 1 "
+	  "key of orders stand off home: too few keys to tell by what; at least 15 distinct ones are needed.\n"
 	  "copartition-break error orders/2@15 $A: The key $A has 2 records in partition 2, from 15 to 16, and is at "
 	  "home in partition 0.\n" },
 	{ "co-partitioned: count", NULL, copartitioned, count_other, "",
@@ -267,6 +271,8 @@ static const struct row rows[] = {
 	  "keys from before, 2 kept their home (2.4 expected), 0 have been rebased since, and 10 will be by the next "
 	  "record.\n" },
 	{ "co-partitioned: split", NULL, copartitioned, split, "",
+	  "copartition-cause error customers/-@- -: At 1970-01-01T00:00:09.000Z 1 record of 1 key of customers stands off "
+	  "home: too few keys to tell by what; at least 15 distinct ones are needed.\n"
 	  "copartition-split error customers/3@3 $A: The key $A is in partition 0 of orders and in partition 3 of "
 	  "customers.\n" },
 

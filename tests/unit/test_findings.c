@@ -20,10 +20,12 @@ static void test_evidence(void **state)
 		    "lost one; the fence lets through exactly those.");
 	fixture_close(&fx);
 	run_world(&fx, plain, wrong_partition);
-	assert_text(&fx, "SELECT evidence FROM finding",
+	assert_text(&fx, "SELECT id FROM finding WHERE name = 'copartition-cause'", "75861db239f90852560222ee53e2dea6");
+	assert_text(&fx, "SELECT evidence FROM finding WHERE name = 'copartition-break'",
 		    "{\"home\":0,\"partitions\":4,\"records\":2,\"first\":{\"offset\":15,\"time\":\"1970-01-01T00:00:"
 		    "09.000Z\",\"time_ms\":9000},"
-		    "\"last\":{\"offset\":16,\"time\":\"1970-01-01T00:00:09.100Z\",\"time_ms\":9100},\"recheckable\":"
+		    "\"last\":{\"offset\":16,\"time\":\"1970-01-01T00:00:09.100Z\",\"time_ms\":9100},"
+		    "\"cause\":\"75861db239f90852560222ee53e2dea6\",\"recheckable\":"
 		    "true}");
 	fixture_close(&fx);
 	run_world(&fx, resized, nothing);
@@ -84,7 +86,8 @@ static void test_results(void **state)
 		    "0\nfence-regressed fail 12 1\n"
 		    "fence-undeleted skip 0 0\nfence-phantom pass 11 0\nfence-aborted pass 11 0\nfence-off-home pass "
 		    "11 0\nfence-value skip 0 0\n"
-		    "fence-count skip 0 0\nfence-rebased pass 11 0\nfence-expiring pass 12 0\ncopartition-break pass "
+		    "fence-count skip 0 0\nfence-rebased pass 11 0\nfence-expiring pass 12 0\n"
+		    "copartition-cause pass 12 0\ncopartition-break pass "
 		    "12 0\ncopartition-count skip 0 0\n"
 		    "copartition-split skip 0 0\nkey-hot empty 0 0\ntopic-resized pass 1 0\nepoch-malformed skip 0 0\nepoch-missing skip 0 0\nepoch-regressed "
 		    "skip 0 0\ncommit-missing pass 4 0\n"
