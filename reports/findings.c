@@ -13,12 +13,13 @@
 #include "sql_data.h"
 
 /* The columns of findings_of.sql that are the fields of a finding; the last one after them is for CSV alone. */
-enum { FIELDS = 19 };
+enum { FIELDS = 20 };
 
 /* The columns of the CSV: field of the finding, or of its row. */
 static const char *const columns[] = {
 	"run",     "id",        "check",  "severity", "pipeline", "topic", "partition", "offset",   "key_text",
 	"key_hex", "redis_key", "stream", "group",    "consumer", "entry", "detail",    "evidence", "remedy",
+	"scope",
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };

@@ -100,6 +100,6 @@ def healthy_run(index, run, **row):
     index.check(run, "fence-malformed", 1)
     index.check(run, "fence-regressed", 5)
     index.check(run, "commit-missing", 9, severity="info", status="pass", examined=2)
-    for verdict, records in (("APPLY", 1990), ("REEMIT", 10)):
+    for verdict, records in (("APPLY", 1990), ("REEMIT", 10), ("ignored", 3), ("unsampled", 7)):
         index.add("verdict_count", run_id=run, pipeline="orders", verdict=verdict, records=records)
     return topic_id

@@ -78,7 +78,7 @@ def key_text(key):
 # -- findings ------------------------------------------------------------------------------------------------------------------
 
 FIELDS = ["schema", "run", "id", "check", "severity", "pipeline", "topic", "partition", "offset", "key", "key_hex", "redis_key", "stream",
-          "group", "consumer", "entry", "detail", "evidence", "remedy"]
+          "group", "consumer", "entry", "detail", "evidence", "remedy", "scope"]
 
 
 def test_findings_jsonl(path, tmp_path):
@@ -96,6 +96,7 @@ def test_findings_jsonl(path, tmp_path):
             assert finding["key"] is None
         assert finding["redis_key"] == "state:" + key_text(key)
         assert finding["evidence"] == EVIDENCE
+        assert finding["scope"] == finding["pipeline"] == "orders"
         assert finding["schema"] == 1 and finding["run"] == 1 and finding["stream"] is None
     assert found[-1]["topic"] is found[-1]["partition"] is found[-1]["offset"] is None
 
@@ -117,7 +118,7 @@ def test_findings_csv(path, tmp_path):
     assert raw.count("\r\n") == raw.count("\n") == len(NASTY) + 3  # no cell holds a line break
     rows = report.csv
     assert list(rows[0]) == ["run", "id", "check", "severity", "pipeline", "topic", "partition", "offset", "key_text", "key_hex", "redis_key",
-                             "stream", "group", "consumer", "entry", "detail", "evidence", "remedy"]
+                             "stream", "group", "consumer", "entry", "detail", "evidence", "remedy", "scope"]
     for row, finding, key in zip(rows, report.findings, NASTY):
         assert not row["key_text"].startswith(("=", "+", "-", "@"))
         text = row["key_text"][1:] if row["key_text"].startswith("'") else row["key_text"]

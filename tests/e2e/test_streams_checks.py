@@ -67,6 +67,7 @@ def test_stuck(looks):
                   consumers={b"worker-1": dict(idle_ms=700_000, inactive_ms=800_000)})
     result = looks.check(code=2)
     finding = one(result)
+    assert (finding.pipeline, finding.scope) == (None, "streams/orders")
     assert (finding.check, finding.severity, finding.stream, finding.group, finding.consumer, finding.entry) == (
         "stream-stuck", "error", "orders", "billing", "worker-1", at(-20))
     assert finding.detail == (f"Entry {at(-20)} of orders has been pending in group billing at consumer worker-1 for 600 s,"
