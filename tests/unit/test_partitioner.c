@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "sql/keytext.h"
+#include "sql/mem.h"
 
 #define VECTORS "tests/unit/partitioner_vectors.tsv"
+#define PAGE    "docs/config.md"
 #define KEY_MAX 128
 
 static uint64_t random_state;
@@ -371,10 +373,40 @@ static void test_names(void **state)
 	assert_int_equal(home_partition(NULL, 0, 12), 9);
 }
 
+static char *read_page(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = xalloc(1 << 20);
+
+	assert_non_null(file);
+	assert_int_not_equal(fread(text, 1, (1 << 20) - 1, file), 0);
+	fclose(file);
+	return text;
+}
+
+/* docs/config.md lists them all, with who uses them. */
+static void test_page(void **state)
+{
+	char *page = read_page(PAGE), row[1024];
+
+	(void)state;
+	for (int i = 0; i < PARTITIONER_COUNT; i++) {
+		snprintf(row, sizeof(row), "\n| `%s` | %s |\n", partitioners[i].name, partitioners[i].users);
+		if (!strstr(page, row))
+			fail_msg("%s has no row%s", PAGE, row);
+	}
+	for (int i = 0; i < KEYPART_COUNT; i++) {
+		snprintf(row, sizeof(row), "\n| `%s` | %s |\n", keypart_word((enum keypart)i), keypart_what((enum keypart)i));
+		if (!strstr(page, row))
+			fail_msg("%s has no row%s", PAGE, row);
+	}
+	free(page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_placers), cmocka_unit_test(test_vectors),		cmocka_unit_test(test_librdkafka),
+		cmocka_unit_test(test_page), cmocka_unit_test(test_parts), cmocka_unit_test(test_placers), cmocka_unit_test(test_vectors),		cmocka_unit_test(test_librdkafka),
 		cmocka_unit_test(test_alignment),	cmocka_unit_test(test_kafkajs_doubles),
 		cmocka_unit_test(test_not_applicable),	cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_names),
