@@ -1,4 +1,4 @@
-"""The clients of tests/producers: built once a run, when a test first asks for one, and what each must turn out to be."""
+"""The clients of tests/producers: built once a run, when a test first asks, and what each must turn out to be."""
 import functools
 import os
 import random
@@ -33,8 +33,8 @@ def _java():
 def _rdkafka():
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "rdkafka"], check=True, capture_output=True, text=True)
     program = FOLDER / "rdkafka"
-    _make([os.environ.get("CC", "gcc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program,
-           "rdkafka/produce.c", *flags.stdout.split()])
+    _make([os.environ.get("CC", "gcc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
+           "-o", program, "rdkafka/produce.c", *flags.stdout.split()])
     return [program]
 
 
@@ -68,7 +68,7 @@ class Producer:
         return [*map(str, self._program()), bootstrap, topic, *named]
 
     def produce(self, bootstrap, topic, keys, timeout=60):
-        """One record a key, to the end; gives subprocess.CompletedProcess, with text output. Status 0: all are delivered."""
+        """One record a key, to the end; gives subprocess.CompletedProcess with text output. 0: all were delivered."""
         return subprocess.run(self.argv(bootstrap, topic), input="".join(key.hex() + "\n" for key in keys),
                               capture_output=True, text=True, timeout=timeout)
 

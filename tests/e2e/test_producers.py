@@ -1,4 +1,4 @@
-"""What real producers of others make of a topic: every record stands where the partitioner named for its client puts it."""
+"""Topics that real producers of others made: what placed the records, by SQL and by the audit, from the topic alone."""
 import concurrent.futures
 import json
 import random
@@ -10,6 +10,8 @@ import pytest
 import cli
 from producers import EMPTY_IS_RANDOM, PRODUCERS, mixed_keys
 from replaying import Index
+
+pytestmark = pytest.mark.timeout(300)       # a Go toolchain that compiles for the first time takes a minute
 
 KEYS = mixed_keys(5000)
 FEW = [*mixed_keys(200, seed=6), b""]
@@ -44,25 +46,28 @@ def configure(path, broker, topics):
 
 @pytest.fixture(scope="module")
 def world(broker, fencepost, tmp_path_factory):
-    """All topics made, replayed and audited: .made, .index, .audit and .report."""
+    """All topics made, replayed and audited: .made, .index, .audit and .findings, by pipeline."""
     folder = tmp_path_factory.mktemp("producers")
     made = produce_all(broker)
     config = configure(folder / "fencepost.yaml", broker, made)
     audit = fencepost.run(["audit", "-q", "-c", config, "-o", folder / "report"], cwd=folder)
-    yield SimpleNamespace(made=made, index=Index(folder / "fencepost.db", broker.bootstrap), audit=audit,
-                          report=cli.Report(folder / "report"))
+    findings = {}
+    for finding in cli.Report(folder / "report").findings:
+        findings.setdefault(finding["pipeline"], []).append(finding)
+    index = Index(folder / "fencepost.db", broker.bootstrap)
+    yield SimpleNamespace(made=made, index=index, audit=audit, findings=findings)
     for topic in made:
         broker.delete_topic(topic)
 
 
-def fitting(index, topic, partitions, expression="partition_by(?, key, ?)"):
+def fitting(index, topic, partitions):
     """The functions that put every record with a key that is not empty where it stands."""
-    sql = f"SELECT count(*) FROM record WHERE topic = ? AND length(key) > 0 AND partition IS NOT {expression}"
+    sql = """SELECT count(*) FROM record
+        WHERE topic = ? AND length(key) > 0 AND partition IS NOT partition_by(?, key, ?)"""
     return [name for name in FUNCTIONS if index.query(sql, topic, name, partitions) == [(0,)]]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("partitions", SETS)
 @pytest.mark.parametrize("name", PRODUCERS)
 def test_records_stand_where_the_named_function_puts_them(world, name, partitions):
@@ -79,6 +84,29 @@ def test_empty_key(world, name):
     [(stands, put)] = world.index.query("""SELECT partition, partition_by(?, key, 10) FROM record
         WHERE topic = ? AND length(key) = 0""", PRODUCERS[name].expected, topic_of(name, 10))
     assert stands == put or name in EMPTY_IS_RANDOM
+
+
+def keys_off_home(index, topic, partitions):
+    """How many stand elsewhere than at home: those that are not empty, and empty ones."""
+    return index.query("""SELECT coalesce(sum(length(key) > 0), 0), coalesce(sum(length(key) = 0), 0) FROM record
+        WHERE topic = ? AND partition <> home_partition(key, ?)""", topic, partitions)[0]
+
+
+@pytest.mark.parametrize("partitions", SETS)
+@pytest.mark.parametrize("name", PRODUCERS)
+def test_audit_names_the_function(world, name, partitions):
+    """From the topic alone: one cause that takes in every key off home but the empty one, or nothing to explain."""
+    topic, expected = topic_of(name, partitions), PRODUCERS[name].expected
+    assert world.audit.code == 2, world.audit.err
+    found = [f for f in world.findings.get(topic, []) if f["check"] != "copartition-break"]
+    assert {f["check"] for f in found} <= {"copartition-cause"}
+    causes = [f["evidence"] for f in found]
+    off_home, empty = keys_off_home(world.index, topic, partitions)
+    assert (off_home > 0) == (expected != "murmur2")
+    assert [(c["confidence"], c["keys"], [(m["partitioner"], m["part"], m["partitions"]) for m in c["class"]])
+            for c in causes if c["kind"] == "partitioner"] == \
+        ([("certain", off_home, [(expected, "whole", partitions)])] if off_home else [])
+    assert sorted(c["kind"] for c in causes) == ["empty-key"] * empty + ["partitioner"] * (off_home > 0)
 
 
 @pytest.fixture(scope="module")

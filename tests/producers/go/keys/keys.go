@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Main runs produce with the command's bootstrap address and topic and the keys of standard input, and ends the program.
+// Main runs produce with the bootstrap address and topic of the command line and the keys of standard input.
 func Main(produce func(bootstrap, topic string, keys [][]byte) error) {
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: PROGRAM BOOTSTRAP TOPIC")
