@@ -140,6 +140,7 @@ static void begin(struct fold *f)
 	f->dividend = xarray(CHUNK_RECORDS_MAX, sizeof(*f->dividend));
 	f->homeless = xarray(CHUNK_RECORDS_MAX, sizeof(*f->homeless));
 	f->scan = chunk_scan_new(f->db, columns(f->topic));
+	chunk_scan_cut(f->scan, f->topic->key_part);
 }
 
 static void end(struct fold *f)

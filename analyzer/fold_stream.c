@@ -328,7 +328,10 @@ static void take_part(struct fold *f, const struct chunk_part *part)
 
 		prefetch(f, i, part->to);
 		if (view->flags[i] & RECORD_NULL_KEY) {
-			f->count.null_keys++;
+			if (view->flags[i] & RECORD_NO_PART)
+				f->count.homeless++;
+			else
+				f->count.null_keys++;
 			continue;
 		}
 		item.key = (struct key){ f->hash[i], view->key_bytes + view->key_at[i],

@@ -305,6 +305,7 @@ int resize_find(const struct run *run, sqlite3 *db, struct fold_topic *topic, st
 	if (db_prepare(db, sql_queries_resize_before, &r.before, t) < 0)
 		return -1;
 	r.scan = chunk_scan_new(db, CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_FLAGS);
+	chunk_scan_cut(r.scan, topic->key_part);
 	r.start = xarray((size_t)r.count, sizeof(*r.start));
 	r.first_at = xarray((size_t)r.count, sizeof(*r.first_at));
 	result = find(&r, t);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "sql/chunk_scan.h"
@@ -27,6 +28,7 @@ struct shared {
 	const struct run *run;
 	sqlite3 *db;
 	int64_t topic_id, incarnation_id;
+	enum keypart part;
 	struct key_prefixes prefixes;
 	struct slot *slots;
 	size_t used, room; /* room: a power of two, or 0 */
@@ -140,7 +142,10 @@ static int read_history(struct shared *s, key_seen *see, struct trouble *t)
 {
 	struct chunk_scan *scan = chunk_scan_new(s->db, CHUNK_KEY | CHUNK_FLAGS);
 	sqlite3_stmt *places;
-	int more = db_prepare(s->db, sql_queries_shared_places, &places, t) < 0 ? -1 : 1;
+	int more;
+
+	chunk_scan_cut(scan, s->part);
+	more = db_prepare(s->db, sql_queries_shared_places, &places, t) < 0 ? -1 : 1;
 
 	if (more > 0)
 		db_bind_int(places, 1, s->incarnation_id);
@@ -201,9 +206,12 @@ int shared_find(const struct run *run, sqlite3 *db, struct trouble *t)
 		struct shared s = { .run = run, .db = db, .topic_id = sqlite3_column_int64(topics, 0),
 				    .incarnation_id = sqlite3_column_int64(topics, 1) };
 		const char *word = (const char *)sqlite3_column_text(topics, 2);
+		const char *part = (const char *)sqlite3_column_text(topics, 4);
 
 		if (!word || !key_format_by_word(word, &s.prefixes.format) || !key_format_prefix(s.prefixes.format))
 			continue;
+		if (part)
+			keypart_by_word(part, strlen(part), &s.part);
 		more = find(&s, t);
 		free(s.slots);
 		if (more < 0) {

@@ -27,6 +27,7 @@ enum {
 	PARTITIONER,
 	SOURCE,
 	HOT_SHARE,
+	KEY_PART,
 };
 
 static bool is(sqlite3_stmt *row, int column, const char *word)
@@ -34,11 +35,14 @@ static bool is(sqlite3_stmt *row, int column, const char *word)
 	return strcmp((const char *)sqlite3_column_text(row, column), word) == 0;
 }
 
-/* The placer of the pipeline; an index of a later program may name one that this program has not. */
+/* The placer of the pipeline, and what is its key; an index of a later program may name one that this program has not. */
 static int read_placer(sqlite3_stmt *row, struct fold_topic *topic, struct trouble *t)
 {
 	const char *text = (const char *)sqlite3_column_text(row, PARTITIONER);
+	const char *part = (const char *)sqlite3_column_text(row, KEY_PART);
 
+	if (!keypart_by_word(part, strlen(part), &topic->key_part))
+		return trouble_set(t, "fold %s: no such part of a key: %.100s", topic->name, part);
 	if (placer_parse(text, &topic->placer))
 		return 0;
 	return trouble_set(t, "fold %s: no such partitioner: %.100s; there are " PLACER_WORDS, topic->name, text);

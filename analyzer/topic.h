@@ -56,6 +56,7 @@ struct fold_topic {
 	bool delete_tombstones, ignore_tombstones;
 	bool rejects_dlq;
 	bool suspect_holes;      /* a record may be gone from any hole: compacted, or a policy that nobody could read */
+	enum keypart key_part;   /* what of a record key is its key here; all readers of the history cut it */
 	struct placer placer;    /* where its keys are at home */
 	int64_t hot_share;       /* in thousandths of a partition's records: a key is hot; UNKNOWN: not judged */
 	int64_t threshold, recent_threshold, recent_from_ms; /* recent_from_ms INT64_MAX: no recent stratum */

@@ -85,6 +85,7 @@ struct pipeline_config {
 	struct redis_config redis;      /* the pipeline's own, or a copy of the global one */
 	struct key_template *key;       /* "state:{key}"; NULL without Redis */
 	enum key_format key_format;
+	enum keypart key_part; /* whole, windowed, session: what is the key of the fence, its format and its home */
 	struct key_template *epoch;     /* NULL: none */
 	char *field_offset, *field_partition;
 	char *field_value;              /* NULL: the state has no value field */

@@ -182,6 +182,7 @@ static void hash_mapping(struct pipeline_config *p)
 	const char *parts[] = { p->has_redis ? p->redis.address : NULL,
 				p->key ? template_text(p->key) : NULL,
 				key_format_word(p->key_format),
+				keypart_word(p->key_part),
 				p->epoch ? template_text(p->epoch) : NULL,
 				p->field_offset,
 				p->field_partition,
@@ -190,9 +191,20 @@ static void hash_mapping(struct pipeline_config *p)
 	digest_texts(parts, sizeof(parts) / sizeof(parts[0]), p->mapping_sha256);
 }
 
+static int check_part(const struct reader *r, const struct pipeline_draft *d)
+{
+	if (d->p.key_part == KEYPART_WHOLE || d->p.placer.part == KEYPART_WHOLE)
+		return 0;
+	return reader_bad(r, line_of(d, "partitioner"),
+			  "partitioner: '%s/%s': key.part: %s has taken a part of the key already; valid: partitioner: %s",
+			  d->p.placer.partitioner->name, keypart_word(d->p.placer.part), keypart_word(d->p.key_part),
+			  d->p.placer.partitioner->name);
+}
+
 static int finish(const struct reader *r, const struct draft *draft, struct pipeline_draft *d)
 {
-	if (finish_redis(r, draft, d) < 0 || check_group(r, d) < 0 || check_from(r, d) < 0 || check_dlq(r, d) < 0)
+	if (finish_redis(r, draft, d) < 0 || check_group(r, d) < 0 || check_from(r, d) < 0 || check_dlq(r, d) < 0 ||
+	    check_part(r, d) < 0)
 		return -1;
 	if (!d->p.dlq_header)
 		d->p.dlq_header = xstrdup("source");

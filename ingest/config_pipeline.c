@@ -19,6 +19,9 @@ static const char *const rejects_words[] = { REJECT_RULES(WORD) NULL };
 #define FORMAT_WORD(name, word, prefix, what) word,
 static const char *const key_format_words[] = { KEY_FORMATS(FORMAT_WORD) NULL };
 
+/* The first of enum keypart: those that others than producers go by. */
+static const char *const key_part_words[] = { "whole", "windowed", "session", NULL };
+
 /* --- from, horizon, expires --------------------------------------------------------------------------------------- */
 
 static int read_from_offsets(const struct reader *r, const struct rule *rule, const struct node *map,
@@ -232,6 +235,8 @@ static const struct rule rules[] = {
 		  "confluent-avro-string, confluent-avro-long, confluent-json, confluent-raw, "
 		  "confluent-protobuf-string, confluent-protobuf-long, glue-avro-string, glue-avro-long, glue-json, "
 		  "glue-raw", .standard = "raw", .words = key_format_words },
+	{ .key = "key.part", .read = read_word, AT(p.key_part), .type = "whole, windowed, session", .standard = "whole",
+	  .words = key_part_words },
 	{ .key = "epoch", .read = read_template, AT(p.epoch), .type = "template with {partition}",
 	  .otherwise = "none" },
 	{ .key = "field.offset", .read = read_text, AT(p.field_offset), .type = "text", .standard = "offset" },

@@ -54,6 +54,7 @@ int keys_begin(struct plan *plan, struct lane *lane, size_t memory, struct troub
 		if (recent_from(plan, subject_history(lane, subject), &subject->recent_from_ms, t) < 0)
 			return -1;
 		subject->keys = keyset_new(limit, memory, since);
+		keyset_cut(subject->keys, lane->pipeline->key_part);
 		keyset_note_prefixes(subject->keys, lane->pipeline->key_format);
 		subject->keyed_incarnation = subject_history(lane, subject)->incarnation_id;
 	}

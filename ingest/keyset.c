@@ -38,6 +38,7 @@ struct keyset {
 	size_t memory;
 	struct stratum main, recent;
 	struct key_prefixes prefixes;
+	enum keypart part;
 	struct keyset_entry *entries;
 	size_t count, room;
 	uint32_t *slots;   /* number of an entry + 1; 0: free */
@@ -312,6 +313,16 @@ void keyset_put(struct keyset *keys, int64_t hash, const void *key, uint32_t siz
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
+
+void keyset_cut(struct keyset *keys, enum keypart part)
+{
+	keys->part = part;
+}
+
+enum keypart keyset_part(const struct keyset *keys)
+{
+	return keys->part;
+}
 
 void keyset_note_prefixes(struct keyset *keys, enum key_format format)
 {

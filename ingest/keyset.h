@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sql/keypart.h"
 #include "sql/keyprefix.h"
 #include "sql/run.h"
 #include "sql/sqlite.h"
@@ -37,6 +38,10 @@ struct keyset_range {
  */
 struct keyset *keyset_new(int64_t limit, size_t memory, bool only_recent);
 void keyset_free(struct keyset *keys);
+
+/* From now on, what keyset_add reads is cut: the part of a key is the key. */
+void keyset_cut(struct keyset *keys, enum keypart part);
+enum keypart keyset_part(const struct keyset *keys);
 
 /* From now on, prefixes of the format are noted, of all keys that keyset_add reads. */
 void keyset_note_prefixes(struct keyset *keys, enum key_format format);

@@ -87,6 +87,7 @@ static int read_pass(const struct run *run, struct keyset *keys, sqlite3 *db, co
 	if (pass->start >= pass->end || (!pass->recent_all && !by_time && !keyset_main_threshold(keys)))
 		return 0;
 	scan = chunk_scan_new(db, CHUNK_KEY | CHUNK_FLAGS | (by_time ? CHUNK_TIMESTAMP : 0));
+	chunk_scan_cut(scan, keyset_part(keys));
 	chunk_scan_range(scan, pass->place, pass->start, pass->end);
 	if (by_time && !keyset_main_threshold(keys))
 		chunk_scan_times(scan, pass->recent_ms, INT64_MAX);

@@ -1,6 +1,7 @@
 /* mapping: does the key template fit at all? */
 #include "ingest/mapping.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ingest/horizon.h"
@@ -50,10 +51,15 @@ static int fitted_before(struct plan *plan, const struct lane *lane, struct trou
 	return more;
 }
 
-/* The format with most hits among the record keys tried; NULL where none has any. */
-static const char *best_format(const struct lane *lane, struct trouble *what)
+/* A format, and where other than the whole key is meant, the part, as the config says it. */
+struct guess {
+	char text[80];
+};
+
+/* The format with most hits among the record keys tried, in text; NULL where none has any. */
+static const char *best_format(const struct lane *lane, struct guess *guess, struct trouble *what)
 {
-	int64_t hits[KEY_FORMAT_COUNT] = { 0 }, tried = 0;
+	int64_t hits[KEY_GUESSES] = { 0 }, tried = 0;
 	int best = -1;
 
 	for (size_t i = 0; i < lane->count; i++) {
@@ -67,10 +73,15 @@ static const char *best_format(const struct lane *lane, struct trouble *what)
 		if (subject->keys && sampler_try_formats(lane->sampler, &about, subject->keys, &tried, hits, what) < 0)
 			return NULL;
 	}
-	for (int f = 0; f < KEY_FORMAT_COUNT; f++)
-		if (hits[f] > 0 && (best < 0 || hits[f] > hits[best]))
-			best = f;
-	return best < 0 ? NULL : key_format_word((enum key_format)best);
+	for (int i = 0; i < KEY_GUESSES; i++)
+		if (hits[i] > 0 && (best < 0 || hits[i] > hits[best]))
+			best = i;
+	if (best < 0)
+		return NULL;
+	snprintf(guess->text, sizeof(guess->text), "%s%s%s", key_format_word((enum key_format)(best % KEY_FORMAT_COUNT)),
+		 best < KEY_FORMAT_COUNT ? "" : " with key.part: ",
+		 best < KEY_FORMAT_COUNT ? "" : keypart_word((enum keypart)(best / KEY_FORMAT_COUNT)));
+	return guess->text;
 }
 
 static bool is_absent(struct keyset *keys, sqlite3_stmt *row)
@@ -109,6 +120,7 @@ static int add_due(struct plan *plan, const struct lane *lane, const struct subj
 	placer_text(&pipeline->placer, placer);
 	db_bind_text(stmt, 8, placer);
 	db_bind_int(stmt, 7, expires_ms == UNKNOWN ? INT64_MIN + 1 : now_us / 1000 - expires_ms);
+	db_bind_text(stmt, 9, keypart_word(pipeline->key_part));
 	while ((more = db_step(stmt, t)) > 0)
 		*due += is_absent(subject->keys, stmt);
 	sqlite3_finalize(stmt);
@@ -136,7 +148,8 @@ static int record_broken(struct plan *plan, struct lane *lane, const struct side
 			 struct trouble *t)
 {
 	struct trouble what = { 0 }, why = { 0 };
-	const char *format = best_format(lane, &why);
+	struct guess guess;
+	const char *format = best_format(lane, &guess, &why);
 
 	lane->mapping = "broken";
 	if (format) {
@@ -172,7 +185,8 @@ static int record_nameless(struct plan *plan, struct lane *lane, int64_t keys, s
 {
 	const char *own = key_format_word(lane->pipeline->key_format), *template = template_text(lane->pipeline->key);
 	struct trouble what = { 0 }, why = { 0 };
-	const char *format = best_format(lane, &why);
+	struct guess guess;
+	const char *format = best_format(lane, &guess, &why);
 
 	lane->mapping = "broken";
 	if (format && strcmp(format, own) != 0) {

@@ -40,6 +40,7 @@ static int record_pipeline(struct plan *plan, struct lane *lane, struct trouble 
 		.redis = p->has_redis ? p->redis.address : NULL,
 		.key_template = p->key ? template_text(p->key) : NULL,
 		.key_format = p->key ? key_format_word(p->key_format) : NULL,
+		.key_part = keypart_word(p->key_part),
 		.epoch_template = p->epoch ? template_text(p->epoch) : NULL,
 		.field_offset = p->field_offset,
 		.field_partition = p->field_partition,

@@ -14,21 +14,33 @@ enum { KEYS_MOST = 1000, WINDOW = 100 };
 struct window {
 	struct buffer commands, redis_key;
 	size_t count, keys;
-	uint8_t format[WINDOW * KEY_FORMAT_COUNT]; /* of each command */
+	uint8_t guess[WINDOW * KEY_GUESSES]; /* of each command */
 };
 
-static void add_key(struct window *w, const struct sample_subject *subject, const struct keyset_entry *entry)
+static void add_part(struct window *w, const struct sample_subject *subject, enum keypart part, struct key_bytes key)
 {
 	for (int f = 0; f < KEY_FORMAT_COUNT; f++) {
-		if (!template_render(subject->pipeline->key, (enum key_format)f, subject->topic, entry->key,
-				     entry->size, &w->redis_key))
+		if (!template_render(subject->pipeline->key, (enum key_format)f, subject->topic, key.bytes, key.len,
+				     &w->redis_key))
 			continue;
 		redis_format(&w->commands, 2,
 			     (struct bytes[]){ BYTES("EXISTS"), { w->redis_key.data, w->redis_key.size } });
-		w->format[w->count++] = (uint8_t)f;
+		w->guess[w->count++] = (uint8_t)(part * KEY_FORMAT_COUNT + f);
 	}
+}
+
+static void add_key(struct window *w, const struct sample_subject *subject, const struct keyset_entry *entry)
+{
+	struct key_bytes whole = { entry->key, entry->size }, key;
+	int parts = subject->pipeline->key_part == KEYPART_WHOLE ? KEY_PARTS_TRIED : 1; /* of a part there is no other */
+
+	for (int part = 0; part < parts; part++)
+		if (keypart_of((enum keypart)part, whole, &key))
+			add_part(w, subject, (enum keypart)part, key);
 	w->keys++;
 }
+
+_Static_assert(KEY_GUESSES <= UINT8_MAX + 1, "a guess fits its byte");
 
 /* 1; 0 the link is lost; -1 trouble. */
 static int count_hits(struct redis_conn *conn, const struct window *w, int64_t *hits, struct trouble *t)
@@ -47,7 +59,7 @@ static int count_hits(struct redis_conn *conn, const struct window *w, int64_t *
 			return trouble_set(t, "EXISTS: refused");
 		if (reply->type == REDIS_REPLY_ERROR)
 			return reply_trouble(reply, &origin, t);
-		hits[w->format[i]] += reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
+		hits[w->guess[i]] += reply->type == REDIS_REPLY_INTEGER && reply->integer > 0;
 	}
 	redis_conn_forget(conn);
 	return got;
@@ -56,7 +68,7 @@ static int count_hits(struct redis_conn *conn, const struct window *w, int64_t *
 /* Asks, again after a lost link, and empties the window. 0 or -1. */
 static int ask_window(struct sampler *s, struct window *w, int64_t *hits, struct trouble *t)
 {
-	int64_t found[KEY_FORMAT_COUNT] = { 0 };
+	int64_t found[KEY_GUESSES] = { 0 };
 	int got = 0;
 
 	redis_rate_take(&s->rate, s->run, (int64_t)w->keys);
@@ -66,8 +78,8 @@ static int ask_window(struct sampler *s, struct window *w, int64_t *hits, struct
 			return -1;
 		got = run_stopped(s->run) ? trouble_set(t, "stopped") : count_hits(s->conn, w, found, t);
 	}
-	for (int f = 0; got > 0 && f < KEY_FORMAT_COUNT; f++)
-		hits[f] += found[f];
+	for (int i = 0; got > 0 && i < KEY_GUESSES; i++)
+		hits[i] += found[i];
 	w->commands.size = w->count = w->keys = 0;
 	return got > 0 ? 0 : -1;
 }

@@ -95,9 +95,12 @@ int sampler_scan(struct sampler *sampler, struct writer *writer, const struct sa
 int sampler_ask(struct sampler *sampler, struct writer *writer, const struct sample_subject *subject,
 		struct keyset *keys, struct sample_counts *counts, struct trouble *t);
 
+enum { KEY_PARTS_TRIED = 3, KEY_GUESSES = KEY_PARTS_TRIED * KEY_FORMAT_COUNT };
+
 /*
  * The mapping guard: of at most 1,000 record keys of the set, how many exist on the server under each key format.
- * hits[KEY_FORMAT_COUNT]. Uses the template with each format.
+ * hits[part * KEY_FORMAT_COUNT + format], where part is that of enum keypart, of the keys as they are in the set. Uses
+ * the template with each.
  */
 int sampler_try_formats(struct sampler *sampler, const struct sample_subject *subject, struct keyset *keys,
 			int64_t *tried, int64_t *hits, struct trouble *t);

@@ -200,7 +200,7 @@ static void put_group(json_t *row, json_t *pipeline)
 
 static void put_settings(json_t *row, json_t *pipeline)
 {
-	static const char *const names[] = { "kafka",      "redis",        "key_template", "key_format",
+	static const char *const names[] = { "kafka",      "redis",        "key_template", "key_format", "key_part",
 					     "mapping",    "mapping_hint", "replica",      "state",
 					     "tombstones", "isolation",    "horizon",      "partitioner",
 					     "expect_empty" };

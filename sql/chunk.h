@@ -93,6 +93,7 @@ enum record_flags {
 	RECORD_NULL_KEY = 2,
 	RECORD_NUMBER = 4, /* number holds the value */
 	RECORD_SOURCE = 8, /* the source coordinates are known */
+	RECORD_NO_PART = 128, /* never stored: chunk_scan_cut took the key for none, for it has no such part */
 };
 
 /* One record, as a source hands it over. Pointers are borrowed for the call. */

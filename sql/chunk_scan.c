@@ -2,6 +2,7 @@
 #include "sql/chunk_scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sql/db.h"
 #include "sql/faultpoint.h"
@@ -21,6 +22,11 @@ struct chunk_scan {
 	struct chunk_view view;
 	struct chunk_place view_place;
 	int64_t view_id;
+	/* what the view's keys and flags are where keys are cut */
+	enum keypart part;
+	uint8_t *key_bytes, *flags;
+	uint32_t *key_at;
+	size_t key_room;
 };
 
 struct chunk_scan *chunk_scan_new(sqlite3 *db, unsigned columns)
@@ -39,7 +45,19 @@ void chunk_scan_free(struct chunk_scan *scan)
 		return;
 	sqlite3_finalize(scan->next);
 	chunk_reader_free(scan->reader);
+	free(scan->key_bytes);
+	free(scan->flags);
+	free(scan->key_at);
 	free(scan);
+}
+
+void chunk_scan_cut(struct chunk_scan *scan, enum keypart part)
+{
+	scan->part = part;
+	if (part == KEYPART_WHOLE || scan->key_at)
+		return;
+	scan->key_at = xarray(CHUNK_RECORDS_MAX + 1, sizeof(*scan->key_at));
+	scan->flags = xarray(CHUNK_RECORDS_MAX, sizeof(*scan->flags));
 }
 
 void chunk_scan_range(struct chunk_scan *scan, struct chunk_place place, int64_t start, int64_t end)
@@ -88,6 +106,38 @@ static bool in_view(const struct chunk_scan *scan)
 	       a->kind == b->kind && v->offset[0] <= scan->start && scan->start <= v->offset[v->records - 1];
 }
 
+/* Puts cut keys and their flags in the place of those of the view. */
+static void cut_keys(struct chunk_scan *scan)
+{
+	struct chunk_view *v = &scan->view;
+	size_t bytes = v->key_at[v->records];
+	uint32_t size = 0;
+
+	if (bytes > scan->key_room || !scan->key_bytes) {
+		scan->key_bytes = xgrow(scan->key_bytes, bytes + 1, 1);
+		scan->key_room = bytes;
+	}
+	memcpy(scan->flags, v->flags, v->records);
+	for (size_t i = 0; i < v->records; i++) {
+		struct key_bytes key = { v->key_bytes + v->key_at[i], v->key_at[i + 1] - v->key_at[i] }, part;
+
+		scan->key_at[i] = size;
+		if (v->flags[i] & RECORD_NULL_KEY)
+			continue;
+		if (!keypart_of(scan->part, key, &part)) {
+			scan->flags[i] |= RECORD_NULL_KEY | RECORD_NO_PART;
+			continue;
+		}
+		if (part.len)
+			memcpy(scan->key_bytes + size, part.bytes, part.len);
+		size += (uint32_t)part.len;
+	}
+	scan->key_at[v->records] = size;
+	v->key_bytes = scan->key_bytes;
+	v->key_at = scan->key_at;
+	v->flags = scan->flags;
+}
+
 static int decode(struct chunk_scan *scan, struct trouble *t)
 {
 	const void *data = sqlite3_column_blob(scan->next, 4);
@@ -100,6 +150,8 @@ static int decode(struct chunk_scan *scan, struct trouble *t)
 	if (v->offset[0] != db_int(scan->next, 1) || v->offset[v->records - 1] + 1 != db_int(scan->next, 2) ||
 	    (int64_t)v->records != db_int(scan->next, 3))
 		return trouble_set(t, "its row says other offsets or records than its data");
+	if (scan->part != KEYPART_WHOLE)
+		cut_keys(scan);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "sql/chunk.h"
+#include "sql/keypart.h"
 #include "sql/sqlite.h"
 #include "sql/trouble.h"
 
@@ -39,6 +40,12 @@ struct chunk_part {
 /* columns: enum chunk_columns; CHUNK_OFFSET is always read. */
 struct chunk_scan *chunk_scan_new(sqlite3 *db, unsigned columns);
 void chunk_scan_free(struct chunk_scan *scan);
+
+/*
+ * From now on keys are that part of themselves: many windows of one key are one key. A key that has no such part, being
+ * too short for it, is delivered as a null key, with RECORD_NO_PART besides. Wants CHUNK_KEY and CHUNK_FLAGS.
+ */
+void chunk_scan_cut(struct chunk_scan *scan, enum keypart part);
 
 /* Begins over: the records of place in [start, end). */
 void chunk_scan_range(struct chunk_scan *scan, struct chunk_place place, int64_t start, int64_t end);

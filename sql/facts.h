@@ -26,7 +26,8 @@ struct bytes {
 	INT(expires_ms) TEXT(isolation) TEXT(horizon) INT(horizon_age_ms) TEXT(from_kind) INT(from_us) TEXT(rejects)   \
 	TEXT(dlq) TEXT(dlq_header) INT(expect_empty) INT(recent_ms) TEXT(group_state) INT(group_members)               \
 	INT(group_us)                                                                                                  \
-	TEXT(mapping) TEXT(mapping_hint) TEXT(replica) INT(cluster_plan) TEXT(partitioner) INT(hot_share)
+	TEXT(mapping) TEXT(mapping_hint) TEXT(replica) INT(cluster_plan) TEXT(partitioner) INT(hot_share)                     \
+	TEXT(key_part)
 #define FACT_TOPIC(INT, TEXT, BLOB)                                                                                    \
 	INT(pipeline_id) TEXT(topic) TEXT(role) INT(incarnation_id) INT(partitions) INT(partitions_at_start)           \
 	TEXT(cleanup_policy) INT(retention_ms) TEXT(timestamp_type) INT(main_threshold) INT(recent_threshold)          \

@@ -8,6 +8,7 @@ SQLITE_EXTENSION_INIT3
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sql/entry.h"
 #include "sql/keyformat.h"
@@ -329,6 +330,23 @@ static void sql_key_decode(sqlite3_context *context, int argc, sqlite3_value **a
 	buffer_release(&text);
 }
 
+static void sql_key_part(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const char *word = (const char *)sqlite3_value_text(argv[0]);
+	struct key_bytes whole, bytes;
+	enum keypart part;
+	struct key key;
+
+	(void)argc;
+	if (!word || read_key(context, argv[1], &key) <= 0)
+		return;
+	whole = (struct key_bytes){ key.len ? key.bytes : (const void *)"", key.len };
+	if (!keypart_by_word(word, strlen(word), &part))
+		fail(context, name_of(context), "no such part of a key");
+	else if (keypart_of(part, whole, &bytes))
+		sqlite3_result_blob64(context, bytes.bytes, bytes.len, SQLITE_TRANSIENT);
+}
+
 /* An entry id of the index; else as read_key. */
 static int read_entry(sqlite3_context *context, sqlite3_value *value, const uint8_t **id)
 {
@@ -392,6 +410,7 @@ int functions_register(sqlite3 *db)
 		{ "entry_text", 1, sql_entry_text },     { "entry_ms", 1, sql_entry_ms },
 		{ "key_shell", 1, sql_key_shell },       { "entry_id", 1, sql_entry_id },         { "the_key", 1, sql_the_key },
 		{ "of_key", 1, sql_of_key },             { "key_decode", 2, sql_key_decode },
+		{ "key_part", 2, sql_key_part },
 	};
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;

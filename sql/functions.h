@@ -18,6 +18,7 @@
  *     key_shell(key)                one word for a shell (sql/keytext.h)
  *     key_utf8(key)                 itself as TEXT where it is UTF-8, else NULL
  *     key_parse(text)               the BLOB that a safe text stands for
+ *     key_part(part, key)           the part of the key (sql/keypart.h): 'windowed'; NULL where it has none
  *     key_decode(format, key)       what stands for {key} in its Redis key (sql/keyformat.h); NULL where nothing can
  *
  *     select home_partition(x'757365722d31', 12);    -- 'user-1'

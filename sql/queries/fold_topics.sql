@@ -8,7 +8,8 @@ SELECT topic.topic_id, topic.pipeline_id, topic.incarnation_id, topic.topic, pip
 		SELECT max(source.main_threshold) FROM topic AS source
 		WHERE source.pipeline_id = topic.pipeline_id AND source.role = 'source' AND topic.role <> 'source')),
 	topic.recent_threshold, topic.recent_from_ms, topic.partitions,
-	pipeline.partitioner, topic.role = 'source', iif(topic.role = 'source', pipeline.hot_share, NULL)
+	pipeline.partitioner, topic.role = 'source', iif(topic.role = 'source', pipeline.hot_share, NULL),
+	iif(topic.role = 'source', coalesce(pipeline.key_part, 'whole'), 'whole')
 FROM topic
 JOIN pipeline USING (pipeline_id)
 LEFT JOIN incarnation USING (incarnation_id)

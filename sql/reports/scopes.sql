@@ -10,7 +10,7 @@ WITH named (scope, kind, name, rank, place) AS (
 	WHERE run_id = :run AND pipeline NOT IN (SELECT scope FROM scope WHERE run_id = :run)
 )
 SELECT named.kind, named.scope, named.name, kafka, group_id, group_state, group_members, group_us AS "group_read@", redis,
-	key_template, key_format, replica, mapping, mapping_hint, state, tombstones, isolation, horizon, partitioner,
+	key_template, key_format, key_part, replica, mapping, mapping_hint, state, tombstones, isolation, horizon, partitioner,
 	expect_empty AS "expect_empty?"
 FROM named
 LEFT JOIN pipeline ON pipeline.run_id = :run AND pipeline.name = named.name AND named.kind = 'pipeline'

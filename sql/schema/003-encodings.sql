@@ -3,6 +3,9 @@
 -- Redis keys that the scan showed under the template and that no record key gives: of redis_keys.
 ALTER TABLE topic ADD COLUMN redis_keys_unread INTEGER;
 
+-- What of a record key is the key of its fence: whole, windowed, session (sql/keypart.h). NULL: whole.
+ALTER TABLE pipeline ADD COLUMN key_part TEXT;
+
 -- Sampled keys that share their Redis key with another record key of the history: equal behind the prefix that names
 -- the schema, which the Redis key does not have. One fence stands for both. Derived by the fold, as fence_state is.
 CREATE TABLE shared_key (

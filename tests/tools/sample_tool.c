@@ -36,7 +36,7 @@ struct tool {
 	struct sample_counts counts;
 	int64_t limit, memory, timeout_ms;
 	bool only_recent;
-	int64_t tried, hits[KEY_FORMAT_COUNT];
+	int64_t tried, hits[KEY_GUESSES];
 	const char *replica;
 	struct sample_rival rival;
 };

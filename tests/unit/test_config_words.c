@@ -86,7 +86,7 @@ static const struct row syntax[] = {
 	{ "partitions.before", "partitons.before",
 	  ":28: unknown key 'partitons.before' in pipeline orders; did you mean 'partitions.before'? valid: topic, "
 	  "group, from, horizon, "
-	  "isolation, key, key.format, epoch, field.offset, field.partition, field.value, state, tombstones, "
+	  "isolation, key, key.format, key.part, epoch, field.offset, field.partition, field.value, state, tombstones, "
 	  "expires, dlq, dlq.source, "
 	  "rejects, partitions.before, partitioner, hot.share, copartitioned.with, kafka, redis" },
 	{ "    idle:", "    ilde:",

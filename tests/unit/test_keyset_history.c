@@ -210,6 +210,32 @@ static void test_tail(void **state)
 	keyset_free(keys);
 }
 
+/* Windowed keys are those inside, once each; keys too short for a window are none. */
+static void test_cut(void **state)
+{
+	struct world *w = *state;
+	struct keyset *keys = keyset_new(INT64_MAX, 64 << 20, false), *expected = keyset_new(INT64_MAX, 64 << 20, false);
+	struct keyset_range whole = { 1, 0, 0, 2 * RECORDS, INT64_MAX, INT64_MAX };
+	const struct keyset_entry *entry;
+	uint8_t key[64];
+
+	write_records(w, 0, RECORDS);
+	keyset_cut(keys, KEYPART_WINDOWED);
+	assert_int_equal(keyset_add(&w->run, keys, w->db, &whole, &w->t), 0);
+	for (int64_t i = 0; i < RECORDS; i++) {
+		uint32_t size = key_of(i, key);
+
+		if (size >= 8 && !is_null(i))
+			keyset_put(expected, keyset_hash(key, size - 8), key, size - 8, false);
+	}
+	assert_int_equal(keyset_count(keys), keyset_count(expected));
+	assert_in_range(keyset_count(keys), 1000, KEYS - 500);
+	for (size_t at = 0; (entry = keyset_next(expected, &at)) != NULL;)
+		assert_non_null(keyset_find(keys, entry->hash, entry->key, entry->size));
+	keyset_free(keys);
+	keyset_free(expected);
+}
+
 static void test_damage_is_trouble(void **state)
 {
 	struct world *w = *state;
@@ -241,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ranges, open_world, close_world),
 		cmocka_unit_test_setup_teardown(test_tail, open_world, close_world),
+		cmocka_unit_test_setup_teardown(test_cut, open_world, close_world),
 		cmocka_unit_test_setup_teardown(test_damage_is_trouble, open_world, close_world),
 		cmocka_unit_test_setup_teardown(test_stop, open_world, close_world),
 	};
