@@ -57,9 +57,9 @@ static int make_exact(struct resize *r, int32_t partition, struct trouble *t)
 	int more;
 
 	start->exact = true;
-	chunk_scan_range(r->scan, (struct chunk_place){ r->topic->incarnation_id, partition, CHUNK_COMMITTED },
+	chunk_scan_range(r->times, (struct chunk_place){ r->topic->incarnation_id, partition, CHUNK_COMMITTED },
 			 start->offset, INT64_MAX);
-	more = chunk_scan_next(r->scan, &part, t);
+	more = chunk_scan_next(r->times, &part, t);
 	if (more <= 0)
 		return more;
 	start->ms = part.view->timestamp_ms[part.from] < 0 ? UNKNOWN : part.view->timestamp_ms[part.from];
@@ -92,14 +92,48 @@ static int find_first(struct resize *r, struct trouble *t)
 	return 0;
 }
 
+/* A column that has no value, where no partition has two chunks, is less than 0. */
+static int find_fall(struct resize *r, struct trouble *t)
+{
+	sqlite3_stmt *stmt;
+	int more;
+
+	if (db_prepare(r->db, sql_queries_resize_disorder, &stmt, t) < 0)
+		return -1;
+	db_bind_int(stmt, 1, r->topic->incarnation_id);
+	more = db_step(stmt, t);
+	r->fall = more > 0 && db_int(stmt, 0) > 0 ? db_int(stmt, 0) : 0;
+	sqlite3_finalize(stmt);
+	return more < 0 ? -1 : 0;
+}
+
+static int64_t later(int64_t ms, int64_t by)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(ms, by, &sum) ? INT64_MAX : sum;
+}
+
+int64_t resize_begun_ms(const struct resize *r, int32_t n)
+{
+	const struct resize_start *first = &r->start[r->first_at[n]];
+
+	return later(first->ms, first->fall > r->fall ? first->fall : r->fall);
+}
+
+bool resize_has_before(const struct resize *r, int32_t n, int64_t ms)
+{
+	for (int32_t p = 0; p < n; p++)
+		if (r->start[p].ms != UNKNOWN && r->start[p].ms < ms)
+			return true;
+	return false;
+}
+
 int64_t resize_begin_ms(const struct resize *r, int32_t n)
 {
-	int32_t first = n > 0 && n < r->count ? r->first_at[n] : -1;
+	int64_t ms = r->first_at[n] < 0 ? UNKNOWN : r->start[r->first_at[n]].ms;
 
-	for (int32_t p = 0; first >= 0 && p < n; p++)
-		if (r->start[p].ms != UNKNOWN && r->start[p].ms < r->start[first].ms)
-			return r->start[first].ms;
-	return UNKNOWN;
+	return ms != UNKNOWN && resize_has_before(r, n, ms) ? ms : UNKNOWN;
 }
 
 /* --- from when on a record is stale ------------------------------------------------------------------------------- */
@@ -128,9 +162,9 @@ static int find_stale(struct resize *r, const struct fold_partition *part, int64
 	*stale = to;
 	if (latest < end_ms)
 		return 0;
-	chunk_scan_range(r->scan, (struct chunk_place){ r->topic->incarnation_id, part->partition, CHUNK_COMMITTED },
+	chunk_scan_range(r->times, (struct chunk_place){ r->topic->incarnation_id, part->partition, CHUNK_COMMITTED },
 			 from, to);
-	more = chunk_scan_next(r->scan, &chunk, t);
+	more = chunk_scan_next(r->times, &chunk, t);
 	for (size_t i = chunk.to; more > 0 && i > chunk.from; i--) {
 		if (chunk.view->timestamp_ms[i - 1] >= end_ms)
 			continue;
@@ -155,31 +189,7 @@ static int set_stale(struct resize *r, size_t ordinal, int64_t end_ms, struct tr
 	return 0;
 }
 
-/* How far times fall in this topic; they may have fallen as far at the change. */
-static int find_disorder(struct resize *r, int64_t *fall, struct trouble *t)
-{
-	sqlite3_stmt *stmt;
-	int more;
-
-	if (db_prepare(r->db, sql_queries_resize_disorder, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, r->topic->incarnation_id);
-	more = db_step(stmt, t);
-	*fall = more > 0 ? db_int(stmt, 0) : 0;
-	if (*fall < 0)
-		*fall = 0;
-	sqlite3_finalize(stmt);
-	return more < 0 ? -1 : 0;
-}
-
-static int64_t later(int64_t ms, int64_t by)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(ms, by, &sum) ? INT64_MAX : sum;
-}
-
-static int set_times(struct resize *r, size_t ordinal, int64_t fall, struct fold_resize *resize, struct trouble *t)
+static int set_times(struct resize *r, size_t ordinal, struct fold_resize *resize, struct trouble *t)
 {
 	const struct resize_start *first;
 
@@ -192,7 +202,7 @@ static int set_times(struct resize *r, size_t ordinal, int64_t fall, struct fold
 	first = &r->start[resize->begin_partition];
 	resize->begin_offset = first->offset;
 	resize->begin_late = first->offset > 0;
-	resize->end_ms = later(later(first->ms, METADATA_AGE_MS), first->fall > fall ? first->fall : fall);
+	resize->end_ms = later(resize_begun_ms(r, resize->from), METADATA_AGE_MS);
 	return set_stale(r, ordinal, resize->end_ms, t);
 }
 
@@ -273,14 +283,11 @@ static int mark_configured(struct resize *r, struct trouble *t)
 static int time_resizes(struct resize *r, struct trouble *t)
 {
 	struct fold_topic *topic = r->topic;
-	int64_t fall = 0;
 
-	if (topic->resize_n && find_disorder(r, &fall, t) < 0)
-		return -1;
 	for (size_t i = 1; i < topic->count_n; i++) {
 		struct fold_resize *resize = resize_of(topic, topic->count[i]);
 
-		if (resize && set_times(r, i, fall, resize, t) < 0)
+		if (resize && set_times(r, i, resize, t) < 0)
 			return -1;
 	}
 	return 0;
@@ -288,7 +295,7 @@ static int time_resizes(struct resize *r, struct trouble *t)
 
 static int find(struct resize *r, struct trouble *t)
 {
-	if (read_starts(r, t) < 0 || find_first(r, t) < 0 || resize_infer(r, t) < 0)
+	if (read_starts(r, t) < 0 || find_first(r, t) < 0 || find_fall(r, t) < 0 || resize_infer(r, t) < 0)
 		return -1;
 	sort_counts(r->topic);
 	list_resizes(r->topic);
@@ -306,12 +313,14 @@ int resize_find(const struct run *run, sqlite3 *db, struct fold_topic *topic, st
 		return -1;
 	r.scan = chunk_scan_new(db, CHUNK_TIMESTAMP | CHUNK_KEY | CHUNK_FLAGS);
 	chunk_scan_cut(r.scan, topic->key_part);
+	r.times = chunk_scan_new(db, CHUNK_TIMESTAMP);
 	r.start = xarray((size_t)r.count, sizeof(*r.start));
 	r.first_at = xarray((size_t)r.count, sizeof(*r.first_at));
 	result = find(&r, t);
 	free(r.start);
 	free(r.first_at);
 	chunk_scan_free(r.scan);
+	chunk_scan_free(r.times);
 	sqlite3_finalize(r.before);
 	return result < 0 ? trouble_wrap(t, "look for earlier partition counts") : 0;
 }

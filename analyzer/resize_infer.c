@@ -209,11 +209,12 @@ static int by_gap(const void *a, const void *b)
 static struct proof proof_at(const struct resize *r, int32_t n)
 {
 	struct proof proof = { .from = n, .to = n + 1, .high = n, .begin_ms = resize_begin_ms(r, n) };
+	int32_t below = n > 1 ? r->first_at[n - 1] : 0;
 
 	while (proof.to < r->count && r->first_at[proof.to] == r->first_at[n])
 		proof.to++;
-	if (proof.begin_ms != UNKNOWN)
-		proof.gap_ms = proof.begin_ms - r->start[n > 1 ? r->first_at[n - 1] : 0].ms;
+	if (r->first_at[n] >= 0 && r->start[below].ms != UNKNOWN)
+		proof.gap_ms = r->start[r->first_at[n]].ms - r->start[below].ms;
 	return proof;
 }
 
@@ -225,7 +226,7 @@ static void list(const struct resize *r, struct proofs *proofs)
 	for (int32_t n = 1; n < r->count;) {
 		struct proof proof = proof_at(r, n);
 
-		if (proof.begin_ms != UNKNOWN) {
+		if (r->first_at[n] >= 0 && resize_has_before(r, n, resize_begun_ms(r, n))) {
 			proofs->at = xgrow(proofs->at, proofs->n + 1, sizeof(*proofs->at));
 			proofs->at[proofs->n++] = proof;
 		}
@@ -241,6 +242,7 @@ static void list(const struct resize *r, struct proofs *proofs)
 	for (size_t i = 0; i < kept; i++) {
 		proofs->at[kept + i] = proofs->at[i];
 		proofs->at[kept + i].latest = true;
+		proofs->at[i].begin_ms = resize_begun_ms(r, proofs->at[i].from);
 		proofs->candidates += 2 * (proofs->at[i].to - proofs->at[i].from);
 	}
 	proofs->n = kept * 2;

@@ -25,15 +25,22 @@ struct resize {
 	const struct run *run;
 	sqlite3 *db;
 	struct fold_topic *topic;
-	struct chunk_scan *scan;
+	struct chunk_scan *scan, *times; /* keys, times and flags; times alone */
 	sqlite3_stmt *before;    /* resize_before.sql */
 	int32_t count;           /* the present one */
 	struct resize_start *start; /* per partition */
+	int64_t fall;            /* how far times fall from chunk to chunk, in milliseconds */
 	int32_t *first_at;       /* per n below count: the partition at or above n that begins first, exact; -1: none does */
 };
 
-/* The first record at or above n came then; UNKNOWN: none did, or no record below n came before it. */
+/* Whether a partition below n has a record from before ms. */
+bool resize_has_before(const struct resize *r, int32_t n, int64_t ms);
+
+/* The first record at or above n, 0 < n < count, came then; UNKNOWN: none did, or no record below n came before it. */
 int64_t resize_begin_ms(const struct resize *r, int32_t n);
+
+/* It came by then, even if times had fallen there as far as they do anywhere. n is one that has begun. */
+int64_t resize_begun_ms(const struct resize *r, int32_t n);
 
 /*
  * --- resize_infer.c ---
