@@ -3,7 +3,7 @@
 -- severity: error
 -- claim: No producer places keys otherwise than the pipeline's partitioner does over the partitions that the topic has.
 --   What does is named: its partitioner, the part of the key, the partition count, and since when; or what is missing
---   to name it.
+--   to name it. Topics declared co-partitioned hold the same keys as the same bytes.
 -- unverifiable: never; copartition-break tells what was not looked at.
 -- remedy: Find the producer and let it place keys as the others do; the records off home went to the DLQ and must be
 --   produced again.
@@ -45,6 +45,8 @@ WITH placement_text (topic_id, cause, ordinal, words) AS (
 	JOIN cause AS c USING (topic_id)
 	WHERE topic.run_id = :run
 )
+SELECT pipeline, topic, partition, offset, key, redis_key, identity, detail, evidence, remedy
+FROM (
 SELECT pipeline, topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key, identity,
 	iif(kind IN ('partitioner', 'partition-count') AND NOT over, 'Since ' || first_time,
 		iif(first_ms = last_ms, 'At ' || first_time, 'From ' || first_time || ' to ' || last_time))
@@ -98,6 +100,14 @@ SELECT pipeline, topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS 
 				SELECT * FROM cause_key AS k
 				WHERE k.topic_id = told.topic_id AND k.cause = told.ordinal
 				ORDER BY k.ordinal)))) AS evidence,
-	remedy
+	remedy, pipeline_id, role, ordinal
 FROM told
-ORDER BY pipeline_id, role DESC, topic, ordinal;
+UNION ALL
+SELECT pipeline, topic, NULL, NULL, NULL, NULL, 'encoding/' || other || '/' || format || '/' || other_format, detail,
+	json_object('kind', 'encoding', 'confidence', 'certain', 'topics', json_array(topic, other),
+		'formats', json_array(format, other_format), 'keys', same, 'compared', compared, 'identical', identical,
+		'apart', apart, 'sample_hex', json(samples)),
+	remedy, pipeline_id, 'encoding', 0
+FROM encoding_break
+WHERE run_id = :run)
+ORDER BY pipeline_id, role DESC, topic, ordinal, identity;

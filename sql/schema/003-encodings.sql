@@ -36,9 +36,9 @@ CREATE TABLE topic_encoding (
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each pair of topics whose keys are the same under different encodings.
-CREATE VIEW encoding_break (run_id, pipeline, topic, other, keys, identical, compared, same, apart, format, other_format,
+CREATE VIEW encoding_break (run_id, pipeline_id, pipeline, topic, other, keys, identical, compared, same, apart, format, other_format,
 	samples, detail, remedy) AS
-SELECT source.run_id, pipeline.name, source.topic, other.topic, e.keys, e.identical, e.compared, e.same, e.apart,
+SELECT source.run_id, source.pipeline_id, pipeline.name, source.topic, other.topic, e.keys, e.identical, e.compared, e.same, e.apart,
 	e.format, e.other_format, e.samples,
 	printf('%s and %s hold the same %,d keys under different encodings, %s in %s and %s in %s, so that %s.',
 		source.topic, other.topic, e.same, e.words, source.topic, e.other_words, other.topic,

@@ -97,6 +97,10 @@ def topics(tools, broker):
     return Topics(tools, broker)
 
 
+def causes(report):
+    return {f["pipeline"]: f for f in report.findings if f["check"] == "copartition-cause"}
+
+
 def apart(mine, theirs, numbers=KEYS):
     return sum(reference.home(ENCODINGS[mine](n), PARTITIONS) != reference.home(ENCODINGS[theirs](n), PARTITIONS)
                for n in numbers)
@@ -105,9 +109,10 @@ def apart(mine, theirs, numbers=KEYS):
 def test_pairs(topics):
     for mine, theirs, _, _ in PAIRS:
         topics.pair(f"{mine}/{theirs}", topics.make(mine), topics.make(theirs))
-    topics.audit()
-    found = topics.breaks()
-    assert set(found) == {f"{mine}/{theirs}" for mine, theirs, _, _ in PAIRS}
+    report = topics.audit()
+    found, told = topics.breaks(), causes(report)
+    assert set(found) == set(told) == {f"{mine}/{theirs}" for mine, theirs, _, _ in PAIRS}
+    assert len(report.findings) == len(PAIRS), report.findings
     for mine, theirs, words, other_words in PAIRS:
         row = found[f"{mine}/{theirs}"]
         there, elsewhere = (f"{topics.name}-{e}".replace(" ", "-") for e in (mine, theirs))
@@ -116,6 +121,10 @@ def test_pairs(topics):
         assert row["detail"] == (
             f"{there} and {elsewhere} hold the same 300 keys under different encodings, {words} in {there} and "
             f"{other_words} in {elsewhere}, so that {row['apart']} of them lie in different partitions.")
+        finding = told[f"{mine}/{theirs}"]
+        assert (finding["detail"], finding["remedy"]) == (row["detail"], row["remedy"])
+        assert (finding["severity"], finding["topic"], finding["evidence"]["kind"]) == ("error", there, "encoding")
+        assert finding["evidence"]["topics"] == [there, elsewhere] and finding["evidence"]["apart"] == row["apart"]
         for source, other in json.loads(row["samples"]):
             assert any((ENCODINGS[mine](n).hex(), ENCODINGS[theirs](n).hex()) == (source, other) for n in KEYS)
 
