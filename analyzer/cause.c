@@ -149,16 +149,38 @@ static void find_stale(struct cause_topic *topic)
 	}
 }
 
+/* The cause that is known to put the row where it is, or NO_CAUSE. */
+static uint8_t certain_of(const struct cause_topic *topic, const struct cause_row *row)
+{
+	for (size_t i = 0; i < topic->cause_n; i++) {
+		const struct cause *cause = &topic->causes[i];
+		const struct attribute_placement *at = cause->placements;
+
+		if (cause->kind != CAUSE_STALE_METADATA && cause->classes == 1 &&
+		    placer_partition(&at->placer, row->key.bytes, row->key.len, at->partitions) == row->partition)
+			return (uint8_t)i;
+	}
+	return NO_CAUSE;
+}
+
+/* Empty keys: some clients hash them like others, and some place them by chance. */
 static void find_empty(struct cause_topic *topic)
 {
 	struct cause *cause = NULL;
 
 	for (size_t i = 0; i < topic->row_n; i++) {
-		if (topic->rows[i].cause != NO_CAUSE || topic->rows[i].key.len)
+		struct cause_row *row = &topic->rows[i];
+
+		if (row->cause != NO_CAUSE || row->key.len)
 			continue;
-		if (!cause)
+		row->cause = certain_of(topic, row);
+		if (row->cause != NO_CAUSE)
+			continue;
+		if (cause)
+			cause->repeats++;
+		else
 			cause = add_cause(topic, CAUSE_EMPTY_KEY, "certain");
-		topic->rows[i].cause = (uint8_t)(cause - topic->causes);
+		row->cause = (uint8_t)(cause - topic->causes);
 	}
 }
 
@@ -175,14 +197,14 @@ static int by_hash(const void *a, const void *b)
 	return (x->partition > y->partition) - (x->partition < y->partition);
 }
 
-/* The rows without a cause, by hash, key and partition. The caller frees. */
+/* The rows without a cause and with a key that is not empty, by hash, key and partition. The caller frees. */
 static struct cause_row **rows_left(struct cause_topic *topic, size_t *n)
 {
 	struct cause_row **rows = xarray(topic->row_n, sizeof(*rows));
 
 	*n = 0;
 	for (size_t i = 0; i < topic->row_n; i++)
-		if (topic->rows[i].cause == NO_CAUSE)
+		if (topic->rows[i].cause == NO_CAUSE && topic->rows[i].key.len)
 			rows[(*n)++] = &topic->rows[i];
 	qsort(rows, *n, sizeof(*rows), by_hash);
 	return rows;
@@ -265,8 +287,10 @@ static void find_rest(struct cause_topic *topic, const struct attribute_result *
 		cause->sign = several ? "several-partitions" : one ? "one-partition" : NULL;
 		cause->tested = result->tested;
 		cause->hypotheses = result->hypotheses;
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			rows[i]->cause = (uint8_t)(cause - topic->causes);
+			cause->repeats += i > 0 && same_key(rows[i - 1], rows[i]);
+		}
 	}
 	free(rows);
 }
@@ -285,7 +309,6 @@ static void find_causes(struct cause_topic *topic)
 	uint8_t first;
 
 	find_stale(topic);
-	find_empty(topic);
 	first = (uint8_t)topic->cause_n;
 	rows = rows_left(topic, &in.seen_n);
 	seen = xarray(in.seen_n, sizeof(*seen));
@@ -302,6 +325,7 @@ static void find_causes(struct cause_topic *topic)
 	for (size_t i = 0; i < in.seen_n; i++)
 		if (result.label[i] != ATTRIBUTE_NONE)
 			rows[i]->cause = (uint8_t)(first + result.label[i]);
+	find_empty(topic);
 	find_rest(topic, &result);
 	attribute_release(&result);
 	free(seen);

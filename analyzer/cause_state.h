@@ -52,6 +52,7 @@ struct cause {
 	                          * some of them too, more where an earlier cause took some */
 	struct cause_place *places; /* of each partition; owned */
 	int64_t keys, records;
+	int64_t repeats; /* rows of a key that another row of the cause has: not counted in keys */
 	int32_t first_partition, last_partition;
 	double share, differs, density; /* NAN: not known */
 	const char *pattern;

@@ -153,6 +153,7 @@ static void scale_up(const struct cause_topic *topic, struct cause *cause, const
 		records += topic->parts[p].off_home;
 	if (cause->keys == kept->keys)
 		take_ends(topic, cause);
+	cause->repeats = llround((double)cause->repeats * (double)topic->off_home_keys / (double)kept->keys);
 	cause->keys = llround((double)cause->keys * (double)topic->off_home_keys / (double)kept->keys);
 	cause->records = llround((double)cause->records * (double)records / (double)kept->records);
 }
@@ -169,6 +170,7 @@ static void sum_one(const struct cause_topic *topic, struct cause *cause)
 	cause->exact = kept.keys >= (stale ? topic->stale_keys : topic->off_home_keys);
 	if (!cause->exact && !stale)
 		scale_up(topic, cause, &kept);
+	cause->keys -= cause->repeats;
 	find_ends(topic, cause);
 	cause->differs = differing(topic, cause);
 	cause->share = cause->density = NAN;

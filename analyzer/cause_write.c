@@ -120,9 +120,16 @@ static char *remedy_of(const struct cause_topic *topic, const struct cause *caus
 	case CAUSE_UNKNOWN:
 	case CAUSE_KIND_COUNT: break;
 	}
+	if (strcmp(cause->confidence, "unknown") == 0)
+		return xprintf(
+			"Look for the producer of the sample keys: it names partitions itself, places records by "
+			"chance "
+			"or by another field than the key, or has a partitioner of its own. Let it place them by the "
+			"key. %s",
+			AGAIN);
 	return xprintf(
-		"Look for the producers of the sample keys. An answer needs more distinct keys: audit again when "
-		"there are. %s",
+		"Look for the producers of the sample keys. An answer needs more distinct keys: audit again when there "
+		"are. %s",
 		AGAIN);
 }
 

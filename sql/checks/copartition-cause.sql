@@ -60,10 +60,12 @@ SELECT pipeline, topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS 
 					iif(count = 1, 'partition', 'partitions'), partitions) END,
 			size, extent,
 			iif(confidence = 'ambiguous', '; more distinct keys are needed to tell which', ''))
+		WHEN kind = 'empty-key' THEN printf(' %,d %s with an empty key %s off home in %s: the default of librdkafka, '
+			|| 'for one, places them by chance.', records, iif(records = 1, 'record', 'records'),
+			iif(records = 1, 'stands', 'stand'), topic)
 		ELSE printf(' %s of %s %s off home: %s.', size, topic, iif(records = 1, 'stands', 'stand'), CASE
 			WHEN kind = 'stale-metadata' THEN printf('their producer went by %s partitions, where there are %d',
 				coalesce(count, 'fewer'), partitions)
-			WHEN kind = 'empty-key' THEN 'the key is empty, which the default of librdkafka places by chance'
 			WHEN sign = 'one-partition' THEN printf(
 				'all are in partition %d, by something other than the key', first_partition)
 			WHEN kind = 'not-the-key' THEN 'they were placed by something other than the key, since the same '

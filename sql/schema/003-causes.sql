@@ -18,7 +18,7 @@ CREATE TABLE cause (
 	needed_keys INTEGER NOT NULL,               -- fewer keys cannot give an answer
 	exact       INTEGER NOT NULL,               -- 1: off_home_key has every key; 0: keys, records and what is said of
 	                                            -- partitions are those of the keys that it has
-	keys        INTEGER NOT NULL,               -- key and partition
+	keys        INTEGER NOT NULL,               -- distinct
 	records     INTEGER NOT NULL,
 	share       REAL,                           -- of the topic's records with a key, what the producer wrote, those at
 	                                            -- home included; NULL: not known

@@ -39,6 +39,7 @@ class World:
         for key, records in self.keys.items():
             for p in {r.partition for r in records} - {self.home(key)}:
                 found.add(("copartition-break", key.hex(), p, min(r.offset for r in records if r.partition == p)))
+                found.add(("copartition-cause", None, None, None))
         return found
 
     # -- what history demands --------------------------------------------------------------------------------------

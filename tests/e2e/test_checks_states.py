@@ -232,7 +232,9 @@ def test_copartitioned_topics(tools, broker, redis_server):
     pipe.produce([(keys[35], b"c")], topic=small, partition=pipe.home(keys[35], 4))
     pipe.produce([(keys[5], b"c")], topic=small, partition=pipe.home(keys[5], 4))
     audit = pipe.audit(code=2, copartitioned_with=[other, small])
-    assert audit.found() == {("copartition-split", odd.hex(), wrong, offset), ("copartition-count", None, None, None)}
+    assert audit.found() == {("copartition-split", odd.hex(), wrong, offset), ("copartition-count", None, None, None),
+                             ("copartition-cause", None, None, None)}
+    assert audit.one("copartition-cause").topic == other
     finding = audit.one("copartition-split")
     assert finding.topic == other and finding.evidence["topics"] == [pipe.topic, other]
     assert finding.evidence["partitions"] == [pipe.home(odd), wrong]

@@ -82,7 +82,7 @@ def test_unreachable_redis(pipe):
     pipe.produce([(b"user-1", b"v")], partition=(pipe.home(b"user-1") + 1) % 3)
     audit = pipe.audit("--timeout", "3s", code=2, redis={"url": f"redis://127.0.0.1:{port}/0"})
     assert f"127.0.0.1:{port}" in audit.err and not audit.complete
-    assert {f["check"] for f in audit.findings} == {"copartition-break"}, str(audit)
+    assert {f["check"] for f in audit.findings} == {"copartition-break", "copartition-cause"}, str(audit)
     assert "INCOMPLETE" in audit.out
     assert all(c.examined == 0 and c.status != "pass" for name, c in audit.checks.items() if name.startswith("fence-"))
 
