@@ -18,7 +18,7 @@
  * that the other topic's keys have. A pair of formats explains the topics when it finds
  *     at least 20 keys,
  *     at least half of those that it can be asked of,
- *     twice as many as are there as they are,
+ *     twice the share that is there as it is,
  *     and a quarter more than any pair that finds other keys: short numbers are in many a topic by accident, and an
  *     accident is shared by several pairs.
  * The caller holds the transaction. 0 or -1.

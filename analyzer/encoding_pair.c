@@ -86,7 +86,13 @@ static bool is_one(const struct encoding_score *a, const struct encoding_score *
 	return a->same == b->same && a->print == b->print;
 }
 
-int encoding_best(const struct encoding_score *score, int64_t identical)
+/* Whether the share of a's keys is at least twice that of b's. */
+static bool is_twice(const struct encoding_score *a, const struct encoding_score *b)
+{
+	return a->same * b->compared >= 2 * b->same * a->compared;
+}
+
+int encoding_best(const struct encoding_score *score, const struct encoding_score *as_is)
 {
 	int best = 0;
 
@@ -94,7 +100,7 @@ int encoding_best(const struct encoding_score *score, int64_t identical)
 		if (score[i].same > score[best].same)
 			best = i;
 	if (score[best].same < SAME_LEAST || score[best].same * 2 < score[best].compared ||
-	    score[best].same < identical * 2)
+	    !is_twice(&score[best], as_is))
 		return -1;
 	for (int i = 0; i < KEY_FORMAT_COUNT * KEY_FORMAT_COUNT; i++)
 		if (score[i].same * 5 > score[best].same * 4 && !is_one(&score[i], &score[best]))

@@ -53,10 +53,8 @@ struct encoding_trial {
 };
 void encoding_try(struct encoding_trial *trial, const struct encoding_key *key);
 
-/*
- * The pair that explains the topics, as an index of score; -1: none does. identical: keys that are there as they are.
- */
-int encoding_best(const struct encoding_score *score, int64_t identical);
+/* The pair that explains the topics, as an index of score; -1: none does. as_is: what keys as they are find. */
+int encoding_best(const struct encoding_score *score, const struct encoding_score *as_is);
 
 /* What keys of a format are, of which one is given, in a buffer that a NUL ends; and what serializer writes them. */
 void encoding_words(enum key_format format, bool binary, const struct buffer *sample, struct buffer *out);

@@ -73,9 +73,9 @@ class Topics:
     def pair(self, name, source, other):
         self.pipelines[name] = {"topic": source, "copartitioned.with": [other], "horizon": "age:1s"}
 
-    def audit(self, *options):
+    def audit(self, *options, **top):
         path = self.folder / "fencepost.yaml"
-        path.write_text(json.dumps({"index": "fencepost.db", "kafka": {"bootstrap.servers": self.broker.bootstrap},
+        path.write_text(json.dumps({**top, "index": "fencepost.db", "kafka": {"bootstrap.servers": self.broker.bootstrap},
                                     "pipelines": self.pipelines}))
         out = self.folder / "report"
         done = self.fencepost.run(["audit", "-q", "-c", path, "-o", out, *options], cwd=self.folder, timeout=120)
@@ -144,7 +144,7 @@ def test_healthy(topics):
 
 
 def test_sizes_and_counts(topics):
-    """A part of the keys, on either side; a topic of another partition count; a sample of a part of the keys."""
+    """A part of the keys, on either side; a topic of another partition count."""
     topics.pair("part", topics.make("int64", range(100)), topics.make("text", range(3000)))
     topics.pair("whole", topics.make("text", range(3000)), topics.make("int64", range(100)))
     topics.pair("count", topics.make("int64", range(100)), topics.make("json", range(100), "", 4))
@@ -156,3 +156,11 @@ def test_sizes_and_counts(topics):
     assert found["whole"]["format"] == "raw" and found["whole"]["other_format"] == "int64"
     assert found["count"]["detail"].endswith("so that joins find none of them.")
     assert "LongSerializer or StringSerializer" in found["part"]["remedy"]
+
+
+def test_a_sample(topics):
+    """Of half of the keys, a quarter can be compared."""
+    topics.pair("half", topics.make("text", range(3000)), topics.make("int64", range(3000)))
+    topics.audit(**{"sample.keys": 2000})
+    row = topics.breaks()["half"]
+    assert 1300 < row["keys"] < 1700 and row["identical"] == 0 and 600 < row["compared"] == row["same"] < 900, row
