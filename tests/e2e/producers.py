@@ -33,7 +33,7 @@ def _java():
 def _rdkafka():
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "rdkafka"], check=True, capture_output=True, text=True)
     program = FOLDER / "rdkafka"
-    _make([os.environ.get("CC", "gcc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
+    _make([*os.environ.get("CC", "gcc").split(), "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
            "-o", program, "rdkafka/produce.c", *flags.stdout.split()])
     return [program]
 
