@@ -206,6 +206,27 @@ static int set_times(struct resize *r, size_t ordinal, struct fold_resize *resiz
 	return set_stale(r, ordinal, resize->end_ms, t);
 }
 
+/* What was written after runs had seen that the topic has more partitions. */
+static int set_seen(struct resize *r, size_t ordinal, struct fold_resize *resize, struct trouble *t)
+{
+	sqlite3_stmt *rows;
+	int more;
+
+	if (db_prepare(r->db, sql_queries_resize_seen, &rows, t) < 0)
+		return -1;
+	db_bind_int(rows, 1, r->topic->topic_id);
+	db_bind_int(rows, 2, resize->from);
+	while ((more = db_step(rows, t)) > 0) {
+		struct fold_partition *part = fold_topic_part(r->topic, sqlite3_column_int(rows, 0));
+
+		if (part && db_int(rows, 1) < part->stale_from[ordinal])
+			part->stale_from[ordinal] = db_int(rows, 1);
+		resize->begin_late |= resize->begin_ms != UNKNOWN && db_int(rows, 2) < resize->begin_ms;
+	}
+	sqlite3_finalize(rows);
+	return more;
+}
+
 /* --- the counts --------------------------------------------------------------------------------------------------- */
 
 static struct fold_resize *resize_of(const struct fold_topic *topic, int32_t from)
@@ -287,7 +308,7 @@ static int time_resizes(struct resize *r, struct trouble *t)
 	for (size_t i = 1; i < topic->count_n; i++) {
 		struct fold_resize *resize = resize_of(topic, topic->count[i]);
 
-		if (resize && set_times(r, i, resize, t) < 0)
+		if (resize && (set_times(r, i, resize, t) < 0 || set_seen(r, i, resize, t) < 0))
 			return -1;
 	}
 	return 0;

@@ -29,7 +29,10 @@ struct fold;
  */
 int resize_find(const struct run *run, sqlite3 *db, struct fold_topic *topic, struct trouble *t);
 
-/* After the fold of a topic, when off-home keys are sorted: counts keys and fences, and writes table topic_resize. 0 or -1. */
+/*
+ * After the fold of a topic, when off-home keys are sorted: counts keys and fences, and writes table topic_resize. 0 or
+ * -1.
+ */
 int resize_write(const struct fold *f, struct trouble *t);
 
 #endif

@@ -58,7 +58,7 @@ struct proofs {
 	struct proof *at;
 	size_t n;
 	double candidates;       /* of all of them */
-	struct proof rest;       /* the earliest of partitions 1 and above, where one partition may have been all there was */
+	struct proof rest;       /* the earliest of partitions 1 and above, where one may have been all there was */
 };
 
 /* --- collecting keys ---------------------------------------------------------------------------------------------- */
@@ -331,19 +331,22 @@ static void judge_one(const struct resize *r, const struct proof *proof, const s
 		      struct candidate *best)
 {
 	struct fit known;
-	double here, there, gain;
+	double here, there, all_here, all_there, gain;
 
 	known_counts(r->topic, &known);
 	here = (double)at_home_now(proof, &known);
 	there = (double)at_home_now(rest, &known);
-	if (proof->n < KEYS_LEAST || there * 10 < (double)rest->n * 9 || here / (double)proof->n >= there / (double)rest->n)
+	all_here = (double)proof->n;
+	all_there = (double)rest->n;
+	if (all_here < KEYS_LEAST || there * 10 < all_there * 9 || here * all_there >= there * all_here)
 		return;
-	gain = likelihood_of(here, (double)proof->n) + likelihood_of(there, (double)rest->n) -
-	       likelihood_of(here + there, (double)(proof->n + rest->n));
+	gain = likelihood_of(here, all_here) + likelihood_of(there, all_there) -
+	       likelihood_of(here + there, all_here + all_there);
 	if (gain < least || gain <= best->gain)
 		return;
 	*best = (struct candidate){ 1, gain, { .from = 1, .source = RESIZE_HISTORY, .proof_keys = (int64_t)proof->n,
-					       .proof_from = (int64_t)proof->n, .proof_alone = (int64_t)proof->n - (int64_t)here } };
+					       .proof_from = (int64_t)proof->n,
+					       .proof_alone = (int64_t)(all_here - here) } };
 }
 
 /* How many keys no known count explains and this one does: without enough of them no fit need be made. */

@@ -15,7 +15,7 @@
 
 /* Where the records of a partition begin. */
 struct resize_start {
-	int64_t ms;              /* time of the first record, or where that is not exact the least of its chunk; UNKNOWN: none */
+	int64_t ms;              /* of the first record, or where that is not exact the least of its chunk; UNKNOWN: none */
 	int64_t offset;          /* of the first record */
 	int64_t fall;            /* how far times fall within the first chunk; only where exact */
 	bool exact;
@@ -30,7 +30,7 @@ struct resize {
 	int32_t count;           /* the present one */
 	struct resize_start *start; /* per partition */
 	int64_t fall;            /* how far times fall from chunk to chunk, in milliseconds */
-	int32_t *first_at;       /* per n below count: the partition at or above n that begins first, exact; -1: none does */
+	int32_t *first_at;       /* per n below count: the partition at or above n that begins first; -1: none does */
 };
 
 /* Whether a partition below n has a record from before ms. */

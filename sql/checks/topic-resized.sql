@@ -18,7 +18,8 @@ WITH mine AS (
 	JOIN pipeline USING (pipeline_id)
 	JOIN topic_state USING (topic_id)
 	WHERE topic.run_id = :run AND topic.role IN ('source', 'copartitioned'))
-SELECT pipeline, NULL AS reason, count(topic_resize.topic_id) + sum(mine.reason IS NULL AND topic_resize.topic_id IS NULL) AS n
+SELECT pipeline, NULL AS reason,
+	count(topic_resize.topic_id) + sum(mine.reason IS NULL AND topic_resize.topic_id IS NULL) AS n
 FROM mine
 LEFT JOIN topic_resize USING (topic_id)
 GROUP BY pipeline
@@ -33,23 +34,24 @@ SELECT pipeline.name AS pipeline, topic.topic, NULL AS partition, NULL AS offset
 	printf('%s grew from %d to %d partitions', topic.topic, r.from_count, r.to_count)
 		|| iif(r.begin_ms IS NULL, ', and no record shows when', printf(iif(r.begin_late, ' at %s or before',
 			' at %s'), strftime('%Y-%m-%dT%H:%M:%fZ', r.begin_ms / 1000.0, 'unixepoch')))
-		|| printf(': of %d %s from before, %d kept %s home (%.1f expected), %d %s been rebased since, and %d will be by '
-			|| 'the next record', r.keys, iif(r.keys = 1, 'key', 'keys'), r.kept,
+		|| printf(': of %d %s from before, %d kept %s home (%.1f expected), %d %s been rebased since, and '
+			|| '%d will be by the next record', r.keys, iif(r.keys = 1, 'key', 'keys'), r.kept,
 			iif(r.kept = 1, 'its', 'their'), r.kept_expected, r.rebased, iif(r.rebased = 1, 'has', 'have'),
 			r.to_rebase)
-		|| iif(pipeline.redis IS NULL OR topic.role <> 'source', '', printf('; %d %s in the old partition', r.waiting,
-			iif(r.waiting = 1, 'fence waits', 'fences wait')))
-		|| iif(r.stale_records = 0, '', printf('; %d %s came too late from producers that go by %d', r.stale_records,
-			iif(r.stale_records = 1, 'record', 'records'), r.from_count))
+		|| iif(pipeline.redis IS NULL OR topic.role <> 'source', '', printf('; %d %s in the old partition',
+			r.waiting, iif(r.waiting = 1, 'fence waits', 'fences wait')))
+		|| iif(r.stale_records = 0, '', printf('; %d %s came too late from producers that go by %d',
+			r.stale_records, iif(r.stale_records = 1, 'record', 'records'), r.from_count))
 		|| '.' AS detail,
 	json_object('from', r.from_count, 'to', r.to_count, 'known_from', r.source,
-		'begin', iif(r.begin_ms IS NULL, NULL, json_object('partition', r.begin_partition, 'offset', r.begin_offset,
-			'time', strftime('%Y-%m-%dT%H:%M:%fZ', r.begin_ms / 1000.0, 'unixepoch'), 'time_ms', r.begin_ms,
+		'begin', iif(r.begin_ms IS NULL, NULL, json_object('partition', r.begin_partition,
+			'offset', r.begin_offset, 'time', strftime('%Y-%m-%dT%H:%M:%fZ', r.begin_ms / 1000.0, 'unixepoch'), 'time_ms', r.begin_ms,
 			'or_before', json(iif(r.begin_late, 'true', 'false')))),
 		'end', iif(r.end_ms IS NULL, NULL, json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', r.end_ms / 1000.0,
 			'unixepoch'), 'time_ms', r.end_ms)),
 		'keys', r.keys, 'sampled', iif(s.threshold = 0, NULL, round(s.threshold / 9223372036854775807.0, 6)),
-		'kept', r.kept, 'kept_expected', round(r.kept_expected, 2), 'rebased', r.rebased, 'to_rebase', r.to_rebase,
+		'kept', r.kept, 'kept_expected', round(r.kept_expected, 2), 'rebased', r.rebased,
+		'to_rebase', r.to_rebase,
 		'fences_waiting', iif(pipeline.redis IS NULL OR topic.role <> 'source', NULL, r.waiting),
 		'stale', json_object('keys', r.stale_keys, 'records', r.stale_records),
 		'proof', iif(r.proof_keys IS NULL, NULL, json_object('keys', r.proof_keys, 'at_home', r.proof_from,

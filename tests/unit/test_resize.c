@@ -1,4 +1,7 @@
-/* Resizes out of the history alone: what is inferred, what never is, and the counts, worked out once more record by record. */
+/*
+ * Resizes out of the history alone: what is inferred, what never is, and the counts, worked out once more record by
+ * record.
+ */
 #include "analyzer/fold.h"
 #include "analyzer/resize.h"
 
@@ -188,7 +191,10 @@ static void test_resizes_are_found(void **state)
 /* A count that the config names is no finding, and changes nothing else. */
 static void test_known_counts(void **state)
 {
-	const struct phase phase[] = { { 6, 0, 80, 300, 1000 }, { 12, 0, 60, 200, AT }, { 24, 0, 30, 100, 2 * AT }, { 0 } };
+	const struct phase phase[] = { { 6, 0, 80, 300, 1000 },
+					 { 12, 0, 60, 200, AT },
+					 { 24, 0, 30, 100, 2 * AT },
+					 { 0 } };
 	struct world *w = world_of(24, phase);
 	struct fixture fx;
 
@@ -297,6 +303,40 @@ static void test_late_records(void **state)
 	world_free(w);
 }
 
+/* One more run over a world, minutes after the last one. */
+static void run_later(struct fixture *fx, struct world *w, int64_t minutes)
+{
+	w->run_us += minutes * 60000000;
+	fixture_add(fx, w);
+	analyze(fx);
+	FIXTURE_SQL(fx, "UPDATE run SET finished_us = started_us + 1000 WHERE run_id = ?1", fx->run.id);
+}
+
+/* Two runs have seen the present count, the second long after the first: what comes then is late, whatever its time. */
+static void test_runs_have_seen_the_count(void **state)
+{
+	const struct phase phase[] = { { 6, 0, 80, 300, 1000 }, { 0 } };
+	struct world *w = world_of(12, phase);
+	struct fixture fx;
+
+	(void)state;
+	w->before[0] = 6;
+	fixture_open(&fx);
+	run_later(&fx, w, 0);
+	put_late(w, 1, 6, 2000);
+	run_later(&fx, w, 4); /* too soon */
+	put_late(w, 2, 6, 2000);
+	run_later(&fx, w, 2);
+	assert_int_equal(findings(&fx, "copartition-break"), 0);
+	put_late(w, 3, 6, 2000);
+	put_late(w, 4, 6, 2000);
+	run_later(&fx, w, 1);
+	assert_int_equal(findings(&fx, "copartition-break"), 2);
+	assert_text(&fx, "SELECT stale_keys || ' ' || (begin_ms IS NULL) FROM topic_resize", "2 1");
+	fixture_close(&fx);
+	world_free(w);
+}
+
 /* A record that is stamped late and lies before those that are not is not late. */
 static void test_a_clock_ahead(void **state)
 {
@@ -361,6 +401,11 @@ static void expect_none(struct fixture *fx, const struct world *w, const char *w
 	free(got);
 }
 
+static int32_t placed_by(const struct partitioner *p, const char *key, int32_t count)
+{
+	return partitioner_apply(p, key, strlen(key), count);
+}
+
 /* Partitions begin in any order, within seconds or much apart; producers place keys by one function. */
 static void never_resized(const char *partitioner, uint64_t seeds, bool slow_start, bool by_partition)
 {
@@ -379,7 +424,7 @@ static void never_resized(const char *partitioner, uint64_t seeds, bool slow_sta
 			begin[i] = slow_start ? (int)(next(&r) % 700) : by_partition ? i * 900 / n : 0;
 		for (int i = 0; i < 900; i++) {
 			const char *key = names[next(&r) % 2500];
-			int32_t at = partitioner_apply(p, key, strlen(key), n);
+			int32_t at = placed_by(p, key, n);
 
 			if (i >= begin[at])
 				world_put_in(&w->topic[0], at, key, 1000 + i * 200);
@@ -552,7 +597,7 @@ static void test_a_trimmed_history(void **state)
 	world_free(w);
 }
 
-/* One record of five is misplaced by crc32 all the time: the resize is found, and no more is excused than it explains. */
+/* One record of five is misplaced by crc32: the resize is found, and no more is excused than it explains. */
 static void test_noise(void **state)
 {
 	const struct partitioner *crc32 = partitioner_by_name("crc32");
@@ -566,7 +611,7 @@ static void test_noise(void **state)
 	for (int i = 0; i < 1200; i++) {
 		const char *key = names[next(&r) % 500];
 		int32_t count = i < 600 ? 6 : 12, home = home_of(key, count);
-		int32_t at = next(&r) % 5 ? home : partitioner_apply(crc32, key, strlen(key), count);
+		int32_t at = next(&r) % 5 ? home : placed_by(crc32, key, count);
 
 		wrong += at != home_of(key, 6) && at != home_of(key, 12);
 		world_put_in(&w->topic[0], at, key, 1000 + i * 10);
@@ -589,8 +634,7 @@ static void test_another_placer(void **state)
 	w->pipeline.partitioner = "crc32";
 	size_topic(w, 12);
 	for (int i = 0; i < 400; i++)
-		world_put_in(&w->topic[0], partitioner_apply(crc32, names[i % 90], strlen(names[i % 90]), i < 200 ? 6 : 12),
-			     names[i % 90], 1000 + i);
+		world_put_in(&w->topic[0], placed_by(crc32, names[i % 90], i < 200 ? 6 : 12), names[i % 90], 1000 + i);
 	fold_world(&fx, w);
 	expect_resizes(&fx, "6>12 history");
 	assert_int_equal(breaks(&fx), 0);
@@ -606,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_an_earlier_run_knew),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_late_records),
+		cmocka_unit_test(test_runs_have_seen_the_count),
 		cmocka_unit_test(test_a_clock_ahead),
 		cmocka_unit_test(test_never_resized),
 		cmocka_unit_test(test_other_partitioners),
