@@ -339,7 +339,7 @@ SET fault = NULL,
 	count = iif(count IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key'),
 	rebased = iif(rebased IS NULL AND standing IS NOT 1, NULL, 'shared-redis-key')
 FROM fence_shared
-WHERE fence_shared.state_id = fence_fault.state_id;
+WHERE fence_shared.state_id = +fence_fault.state_id AND fence_fault.state_id IN (SELECT state_id FROM fence_shared);
 CREATE INDEX temp.fence_fault_fault ON fence_fault (fault) WHERE fault IS NOT NULL;
 
 -- How many keys of which pipeline went which way through all claims.
