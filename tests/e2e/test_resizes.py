@@ -1,5 +1,7 @@
-"""Resizes that nobody configured and no run saw, on a real broker while the reference pipeline runs: what is inferred from
-the history alone, and the numbers of keys, worked out once more from the records and the fences."""
+"""Resizes that nobody configured and no run saw, on a real broker while the reference pipeline runs.
+
+What is inferred from the history alone, and the numbers of keys, worked out once more from the records and the fences.
+"""
 import signal
 import subprocess
 import time
@@ -57,8 +59,8 @@ def told(audit):
             e = f["evidence"]
             assert f["severity"] == "warning" and e["known_from"] == "history" and e["sampled"] == 1
             assert e["proof"]["keys"] >= e["proof"]["at_home"] > e["proof"]["at_home_alone"] > 20
-            found[e["from"]] = {**{name: e[name] for name in ("to", "keys", "kept", "kept_expected", "rebased", "to_rebase",
-                                                              "fences_waiting")}, "begin": e["begin"]["time_ms"]}
+            names = ("to", "keys", "kept", "kept_expected", "rebased", "to_rebase", "fences_waiting")
+            found[e["from"]] = {**{name: e[name] for name in names}, "begin": e["begin"]["time_ms"]}
     return found
 
 
@@ -125,5 +127,8 @@ def test_producers_that_never_learn(pipeline):
     assert set(broken) == {k.hex() for k in far[:8]}, str(audit)
     assert all(e["records"] == (2 if bytes.fromhex(k) in far[:3] else 1) for k, e in broken.items())
     [resized] = [f["evidence"] for f in audit.findings if f["check"] == "topic-resized"]
+    assert {f["check"] for f in audit.findings} == {"topic-resized", "fence-rebased", "copartition-break",
+                                                    "copartition-cause"}, str(audit)
+    assert audit.one("copartition-cause").evidence["kind"] == "stale-metadata"
     assert resized["stale"] == {"keys": 8, "records": 11}
     assert (resized["begin"]["time_ms"], resized["end"]["time_ms"]) == (begin, begin + 5 * MINUTE)

@@ -438,16 +438,16 @@ static void never_resized(const char *partitioner, uint64_t seeds, bool slow_sta
 static void test_never_resized(void **state)
 {
 	(void)state;
-	never_resized("murmur2", 50, false, false);
-	never_resized("murmur2", 50, true, false);
-	never_resized("murmur2", 50, false, true);
+	never_resized("murmur2", 30, false, false);
+	never_resized("murmur2", 30, true, false);
+	never_resized("murmur2", 30, false, true);
 }
 
 static void test_other_partitioners(void **state)
 {
 	(void)state;
 	for (int i = 1; i < PARTITIONER_COUNT; i++)
-		never_resized(partitioners[i].name, 5, true, i % 2);
+		never_resized(partitioners[i].name, 3, true, i % 2);
 }
 
 /* A producer beside the right one goes by another count: it is not a time when the topic had it. */
@@ -457,7 +457,7 @@ static void test_a_wrong_count_beside(void **state)
 
 	(void)state;
 	fixture_open(&fx);
-	for (uint64_t seed = 1; seed <= 50; seed++) {
+	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct random r = { seed * 31 };
 		struct world *w = world_new();
 		int32_t n = 3 + (int32_t)(next(&r) % 22), wrong = 2 + (int32_t)(next(&r) % (uint32_t)(n - 2));
@@ -499,7 +499,7 @@ static void test_any_resize(void **state)
 
 	(void)state;
 	fixture_open(&fx);
-	for (uint64_t seed = 1; seed <= 100; seed++) {
+	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct random r = { seed * 131 };
 		int32_t n = 2 + (int32_t)(next(&r) % 31), from = 1 + (int32_t)(next(&r) % (uint32_t)(n - 1));
 		int keys = 5 + (int)(next(&r) % 120);
@@ -516,7 +516,7 @@ static void test_any_resize(void **state)
 		world_free(w);
 	}
 	fixture_close(&fx);
-	print_message("  %d of 100 found\n", found);
+	print_message("  %d of 60 found\n", found);
 }
 
 /* --- histories that are not in order, or not whole ---------------------------------------------------------------- */
@@ -558,7 +558,7 @@ static void fold_world(struct fixture *fx, const struct world *w)
 static void test_times_that_fall(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 12; seed++) {
+	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct world *w = lagging(seed, seed % 2 ? 20000 : 800000);
 		struct fixture fx;
 
