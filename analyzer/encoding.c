@@ -21,7 +21,7 @@ struct pair {
 	bool same_count;
 	struct encoding_keys keys; /* of the one that has more */
 	struct encoding_trial trial;
-	struct encoding_score as_is;
+	int64_t compared, identical;
 };
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -128,8 +128,8 @@ static int count_keys(sqlite3 *db, struct side *side, struct trouble *t)
 
 static void compare_as_is(struct pair *pair, const struct encoding_key *key)
 {
-	pair->as_is.compared += key->hash < pair->keys.threshold;
-	pair->as_is.same += encoding_keys_find(&pair->keys, key->hash) != NULL;
+	pair->compared += key->hash < pair->keys.threshold;
+	pair->identical += encoding_keys_find(&pair->keys, key->hash) != NULL;
 }
 
 static void compare_all(struct pair *pair, const struct encoding_key *key)
@@ -216,8 +216,8 @@ static int write_row(sqlite3 *db, const struct pair *pair, bool swapped, int bes
 		return -1;
 	db_bind_int(stmt, 1, pair->source.topic_id);
 	db_bind_int(stmt, 2, pair->other.topic_id);
-	db_bind_int(stmt, 3, pair->as_is.compared);
-	db_bind_int(stmt, 4, pair->as_is.same);
+	db_bind_int(stmt, 3, pair->compared);
+	db_bind_int(stmt, 4, pair->identical);
 	if (score) {
 		enum key_format format = (enum key_format)(best / KEY_FORMAT_COUNT),
 				their_format = (enum key_format)(best % KEY_FORMAT_COUNT);
@@ -249,11 +249,11 @@ static int ask(const struct run *run, sqlite3 *db, struct pair *pair, struct tro
 
 	if (load_keys(db, many, &pair->keys, t) < 0 || each_key(run, db, pair, few, compare_as_is, t) < 0)
 		return -1;
-	if (pair->as_is.same * 2 >= pair->as_is.compared)
+	if (pair->compared - pair->identical < ENCODING_SAME_LEAST)
 		return 0;
 	if (each_key(run, db, pair, few, compare_all, t) < 0)
 		return -1;
-	best = encoding_best(pair->trial.score, &pair->as_is);
+	best = encoding_best(pair->trial.score);
 	return write_row(db, pair, swapped, best, t);
 }
 

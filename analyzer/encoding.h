@@ -13,12 +13,11 @@
 
 /*
  * Fills table topic_encoding for the topics of run run->id, once they are folded. For each pair of topics, up to 2,000
- * keys of the one that has fewer, those with the smallest hashes, are looked for in the other: as they are, and where
- * less than half of them are there, decoded under each key format and encoded under each other one, with the prefixes
- * that the other topic's keys have. A pair of formats explains the topics when it finds
+ * keys of the one that has fewer, those with the smallest hashes, are looked for in the other as they are, and those
+ * that are not there so decoded under each key format and encoded under each other one, with the prefixes that the other
+ * topic's keys have. A pair of formats explains the topics when it finds
  *     at least 20 keys,
  *     at least half of those that it can be asked of,
- *     twice the share that is there as it is,
  *     and a quarter more than any pair that finds other keys: short numbers are in many a topic by accident, and an
  *     accident is shared by several pairs.
  * The caller holds the transaction. 0 or -1.

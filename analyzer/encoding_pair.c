@@ -8,8 +8,6 @@
 #include "sql/keyhash.h"
 #include "sql/utf8.h"
 
-enum { SAME_LEAST = 20 };
-
 static void sample(struct encoding_score *score, const struct encoding_key *key, const struct buffer *as)
 {
 	struct encoding_sample *s = &score->samples[score->same];
@@ -69,6 +67,8 @@ static void try_format(struct encoding_trial *trial, const struct encoding_key *
 
 void encoding_try(struct encoding_trial *trial, const struct encoding_key *key)
 {
+	if (encoding_keys_find(trial->keys, key->hash))
+		return;
 	for (int mine = 0; mine < KEY_FORMAT_COUNT; mine++) {
 		buffer_clear(&trial->text);
 		if (!keyformat_render((enum key_format)mine, key->bytes, key->size, &trial->text))
@@ -86,21 +86,14 @@ static bool is_one(const struct encoding_score *a, const struct encoding_score *
 	return a->same == b->same && a->print == b->print;
 }
 
-/* Whether the share of a's keys is at least twice that of b's. */
-static bool is_twice(const struct encoding_score *a, const struct encoding_score *b)
-{
-	return a->same * b->compared >= 2 * b->same * a->compared;
-}
-
-int encoding_best(const struct encoding_score *score, const struct encoding_score *as_is)
+int encoding_best(const struct encoding_score *score)
 {
 	int best = 0;
 
 	for (int i = 1; i < KEY_FORMAT_COUNT * KEY_FORMAT_COUNT; i++)
 		if (score[i].same > score[best].same)
 			best = i;
-	if (score[best].same < SAME_LEAST || score[best].same * 2 < score[best].compared ||
-	    !is_twice(&score[best], as_is))
+	if (score[best].same < ENCODING_SAME_LEAST || score[best].same * 2 < score[best].compared)
 		return -1;
 	for (int i = 0; i < KEY_FORMAT_COUNT * KEY_FORMAT_COUNT; i++)
 		if (score[i].same * 5 > score[best].same * 4 && !is_one(&score[i], &score[best]))

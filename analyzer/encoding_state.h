@@ -10,7 +10,7 @@
 #include "sql/keyformat.h"
 #include "sql/keyprefix.h"
 
-enum { ENCODING_SAMPLES = 5 };
+enum { ENCODING_SAMPLES = 5, ENCODING_SAME_LEAST = 20 };
 
 /* The keys of a topic's sample, all of them, by hash: two keys would have to agree in 63 bits to be taken for one. */
 struct encoding_keys {
@@ -45,7 +45,7 @@ void encoding_keys_add(struct encoding_keys *keys, const struct encoding_key *ke
 const struct encoding_slot *encoding_keys_find(const struct encoding_keys *keys, int64_t hash);
 void encoding_keys_release(struct encoding_keys *keys);
 
-/* encoding_pair.c: all pairs of formats over one key; score[mine * KEY_FORMAT_COUNT + theirs]. */
+/* encoding_pair.c: all pairs of formats over one key, unless the topic holds it as it is; score[mine * KEY_FORMAT_COUNT + theirs]. */
 struct encoding_trial {
 	const struct encoding_keys *keys;
 	struct encoding_score *score;
@@ -53,8 +53,8 @@ struct encoding_trial {
 };
 void encoding_try(struct encoding_trial *trial, const struct encoding_key *key);
 
-/* The pair that explains the topics, as an index of score; -1: none does. as_is: what keys as they are find. */
-int encoding_best(const struct encoding_score *score, const struct encoding_score *as_is);
+/* The pair that explains the topics, as an index of score; -1: none does. */
+int encoding_best(const struct encoding_score *score);
 
 /* What keys of a format are, of which one is given, in a buffer that a NUL ends; and what serializer writes them. */
 void encoding_words(enum key_format format, bool binary, const struct buffer *sample, struct buffer *out);

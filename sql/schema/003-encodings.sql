@@ -13,7 +13,7 @@ CREATE TABLE shared_key (
 	topic_id INTEGER NOT NULL REFERENCES topic
 ) STRICT;
 
--- A topic and one declared co-partitioned with it, where few sampled keys of the one that has fewer are in the other as
+-- A topic and one declared co-partitioned with it, where sampled keys of the one that has fewer are not in the other as
 -- the same bytes: under which key formats (sql/keyformat.h) they are. Derived like the fold.
 CREATE TABLE topic_encoding (
 	topic_id     INTEGER NOT NULL REFERENCES topic,     -- the source
@@ -23,7 +23,7 @@ CREATE TABLE topic_encoding (
 	identical    INTEGER NOT NULL,              -- of those, the ones that the other holds as the same bytes
 	format       TEXT,                          -- of the source, and of the other: the pair under which most keys are
 	other_format TEXT,                          -- the same; NULL: no pair explains enough of them
-	compared     INTEGER,                       -- keys compared under the pair
+	compared     INTEGER,                       -- keys compared under the pair: of those that are not identical
 	same         INTEGER,                       -- of those, the ones that the other holds
 	apart        INTEGER,                       -- of those, the ones whose newest records lie in different partitions;
 	                                            -- NULL: the partition counts differ

@@ -140,7 +140,7 @@ def test_healthy(topics):
     report = topics.audit()
     assert topics.breaks() == {} and report.findings == [], report.findings
     looked = topics.rows("topic, keys, identical FROM topic_encoding JOIN topic USING (topic_id)")
-    assert {row["identical"] for row in looked.values()} == {0}
+    assert len(looked) == 2 and {row["identical"] for row in looked.values()} == {0}
 
 
 def test_sizes_and_counts(topics):
@@ -156,6 +156,20 @@ def test_sizes_and_counts(topics):
     assert found["whole"]["format"] == "raw" and found["whole"]["other_format"] == "int64"
     assert found["count"]["detail"].endswith("so that joins find none of them.")
     assert "LongSerializer or StringSerializer" in found["part"]["remedy"]
+
+
+def test_a_second_producer(topics):
+    """Most keys are the same bytes, and one producer writes JSON."""
+    other = topics.make("text", range(1, 201), " mixed")
+    producer = Producer({"bootstrap.servers": topics.broker.bootstrap, "partitioner": "murmur2"})
+    for n in range(201, 301):
+        producer.produce(other, b"v", ENCODINGS["json"](n))
+    assert producer.flush(30) == 0
+    topics.pair("mixed", topics.make("text"), other)
+    report = topics.audit()
+    row = topics.breaks()["mixed"]
+    assert (row["keys"], row["identical"], row["compared"], row["same"]) == (300, 200, 100, 100), row
+    assert set(causes(report)) == {"mixed"}
 
 
 def test_a_sample(topics):
