@@ -271,34 +271,56 @@ static int write_each(sqlite3 *db, const char *sql, const struct cause_topic *to
 	return result;
 }
 
+/* Rows of off_home_key whose cause is still to be named. */
+struct labels {
+	const struct cause_topic *topic;
+	const struct cause_row **rows;
+};
+
 static void fill_label(void *context, size_t index, struct bulk_row *row)
 {
-	const struct cause_topic *topic = context;
-	const struct cause_row *of = &topic->rows[index];
+	const struct labels *labels = context;
+	const struct cause_row *of = labels->rows[index];
 
 	bulk_int(row, of->partition);
 	bulk_int(row, of->hash);
 	bulk_blob(row, of->key.bytes, of->key.len);
 	bulk_int(row, of->cause);
-	bulk_int(row, topic->topic_id);
+	bulk_int(row, labels->topic->topic_id);
+}
+
+static int write_label(sqlite3 *db, const struct cause_topic *topic, size_t index, struct trouble *t)
+{
+	sqlite3_stmt *stmt;
+	int result;
+
+	if (db_prepare(db, sql_queries_cause_of_all, &stmt, t) < 0)
+		return -1;
+	db_bind_int(stmt, 1, topic->topic_id);
+	db_bind_int(stmt, 2, (int64_t)index);
+	result = db_run(stmt, t);
+	sqlite3_finalize(stmt);
+	return result;
 }
 
 /* Names the cause of each row of off_home_key: the one that most have at once, the others row by row. */
 static int write_labels(sqlite3 *db, const struct cause_topic *topic, struct trouble *t)
 {
-	sqlite3_stmt *stmt;
+	struct labels labels = { topic, xarray(topic->row_n, sizeof(*labels.rows)) };
+	struct bulk_source source = { 0, fill_label, &labels };
+	size_t most = 0;
 	int result;
 
-	if (topic->cause_n > 1) {
-		struct bulk_source source = { topic->row_n, fill_label, (void *)topic };
-
-		return bulk_insert(db, sql_queries_cause_of_key, &source, t);
-	}
-	if (db_prepare(db, sql_queries_cause_of_all, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, topic->topic_id);
-	result = db_run(stmt, t);
-	sqlite3_finalize(stmt);
+	for (size_t i = 1; i < topic->cause_n; i++)
+		if (topic->causes[i].keys > topic->causes[most].keys)
+			most = i;
+	for (size_t i = 0; i < topic->row_n; i++)
+		if (topic->rows[i].cause != most)
+			labels.rows[source.rows++] = &topic->rows[i];
+	result = write_label(db, topic, most, t);
+	if (result == 0 && source.rows)
+		result = bulk_insert(db, sql_queries_cause_of_key, &source, t);
+	free(labels.rows);
 	return result;
 }
 

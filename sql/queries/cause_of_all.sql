@@ -1,1 +1,1 @@
-UPDATE off_home_key SET cause = 0 WHERE topic_id = ?1
+UPDATE off_home_key SET cause = ?2 WHERE topic_id = ?1
