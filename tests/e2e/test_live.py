@@ -219,7 +219,8 @@ def test_partitions_are_added(live, broker):
     pipe.begin()
     pipe.clean("--redis-rate", 1000)
     found = set()
-    for total in (9, 12):
+    for total, before in ((9, [6]), (12, [6, 9])):
+        pipe.settings["partitions.before"] = before
         with meanwhile(lambda: broker.add_partitions(pipe.topic, total),
                        lambda: pipe.produce(*FOREVER, "--keys", 1000, "--rate", 1500, "--seed", total)):
             found |= pipe.watch("--redis-rate", 500).found()
