@@ -45,7 +45,10 @@ void encoding_keys_add(struct encoding_keys *keys, const struct encoding_key *ke
 const struct encoding_slot *encoding_keys_find(const struct encoding_keys *keys, int64_t hash);
 void encoding_keys_release(struct encoding_keys *keys);
 
-/* encoding_pair.c: all pairs of formats over one key, unless the topic holds it as it is; score[mine * KEY_FORMAT_COUNT + theirs]. */
+/*
+ * encoding_pair.c: all pairs of formats over one key, unless the topic holds it as it is; score[mine * KEY_FORMAT_COUNT +
+ * theirs].
+ */
 struct encoding_trial {
 	const struct encoding_keys *keys;
 	struct encoding_score *score;

@@ -1,7 +1,7 @@
 /*
- * shared: sampled keys that share their Redis key with another record key. A schema id stands before the key and not in
- * the Redis key (sql/keyformat.h), so the keys of two schema ids meet in one fence: it stands on a record of either, and
- * a state counts both. Nothing can be said against such a fence from the records of one of them.
+ * shared: sampled keys that share their Redis key with another record key. A schema id stands before the key and not
+ * in the Redis key (sql/keyformat.h), so the keys of two schema ids meet in one fence: it stands on a record of either,
+ * and a state counts both. Nothing can be said against such a fence from the records of one of them.
  */
 #ifndef ANALYZER_SHARED_H
 #define ANALYZER_SHARED_H

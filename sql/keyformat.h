@@ -1,6 +1,6 @@
 /*
- * Key formats: the bytes of a record key <-> a text, which stands for {key} in a Redis key, and by which the same key is
- * known again in another topic that writes it in another format.
+ * Key formats: the bytes of a record key <-> a text, which stands for {key} in a Redis key, and by which the same key
+ * is known again in another topic that writes it in another format.
  *
  *     raw        the bytes as they are, none included
  *     int32      4 bytes, big-endian, two's complement  <->  decimal: "-7"; not "007", "+7", "-0"
