@@ -13,13 +13,14 @@ WITH mine AS (
 		WHEN topic.partitions IS NULL THEN 'partitions-unknown'
 		WHEN EXISTS (SELECT 1 FROM horizon WHERE horizon.topic_id = topic.topic_id AND horizon.covered = 0)
 			THEN 'not-replayed'
-		END AS reason
+		END AS reason,
+		EXISTS (SELECT 1 FROM partition_state AS p WHERE p.topic_id = topic.topic_id AND p.records > 0) AS any
 	FROM topic
 	JOIN pipeline USING (pipeline_id)
 	JOIN topic_state USING (topic_id)
 	WHERE topic.run_id = :run AND topic.role IN ('source', 'copartitioned'))
 SELECT pipeline, NULL AS reason,
-	count(topic_resize.topic_id) + sum(mine.reason IS NULL AND topic_resize.topic_id IS NULL) AS n
+	count(topic_resize.topic_id) + sum(mine.any AND mine.reason IS NULL AND topic_resize.topic_id IS NULL) AS n
 FROM mine
 LEFT JOIN topic_resize USING (topic_id)
 GROUP BY pipeline

@@ -93,7 +93,8 @@ def test_without_redis(pipeline):
     assert done.code == 0, done.out + done.err
     checks = {c["check"]: c["status"] for c in json.loads(done.out)["pipelines"][0]["checks"]}
     assert {name for name, status in checks.items() if status == "pass"} == {
-        "copartition-break", "copartition-cause", "commit-missing", "commit-below-log", "commit-beyond-log", "lso-stuck"}
+        "copartition-break", "copartition-cause", "topic-resized", "commit-missing", "commit-below-log",
+        "commit-beyond-log", "lso-stuck"}
     assert all(status == "skip" for name, status in checks.items() if name.startswith(("fence-", "epoch-")))
     [(partition, offset)] = pipe.produce([(b"user-1", b"v")], partition=(pipe.home(b"user-1") + 1) % 6)
     done = pipe.fencepost.run(["audit", "-q", "-o", "out2", "--format", "json"], cwd=pipe.folder)
