@@ -1,7 +1,7 @@
 /*
  * encoding: two topics that are declared co-partitioned may hold the same keys as different bytes: int64 in one,
- * decimal text in the other. Partitioners hash bytes, so such keys lie in different partitions, and joins, which compare
- * bytes, find nothing wherever they lie. copartition-split, which compares bytes too, is silent.
+ * decimal text in the other. Partitioners hash bytes, so such keys lie in different partitions, and joins, which
+ * compare bytes, find nothing wherever they lie. copartition-split, which compares bytes too, is silent.
  */
 #ifndef ANALYZER_ENCODING_H
 #define ANALYZER_ENCODING_H

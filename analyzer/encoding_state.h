@@ -46,8 +46,8 @@ const struct encoding_slot *encoding_keys_find(const struct encoding_keys *keys,
 void encoding_keys_release(struct encoding_keys *keys);
 
 /*
- * encoding_pair.c: all pairs of formats over one key, unless the topic holds it as it is; score[mine * KEY_FORMAT_COUNT +
- * theirs].
+ * encoding_pair.c: all pairs of formats over one key, unless the topic holds it as it is;
+ * score[mine * KEY_FORMAT_COUNT + theirs].
  */
 struct encoding_trial {
 	const struct encoding_keys *keys;
