@@ -58,6 +58,9 @@ struct placement {
 	size_t cells;            /* 0: the partition count is not known; one more is there for keys without a home */
 };
 
+/* Keys that are sampled of a topic without fences, at most: they only tell of moves between partitions. */
+enum { UNFENCED_KEYS = 100000 };
+
 struct fold {
 	const struct run *run;
 	sqlite3 *db;
@@ -79,6 +82,7 @@ struct fold {
 	bool *homeless;          /* likewise: the key has no home */
 	size_t memory, budget;   /* bytes for table and seen together; those for the table */
 	bool too_large;          /* the sample does not fit */
+	bool too_many;           /* likewise, because the topic has no fences and more than UNFENCED_KEYS */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;
 	size_t *first_place;     /* per part of the topic, and one more: its places in the table begin here */
@@ -93,7 +97,7 @@ struct fold {
 	struct rejected_span rejected_here;
 };
 
-/* --- fold_stream.c --- */
+/* --- fold_stream.c, fold_again.c --- */
 
 /* Reads the committed records of f->part. 0 also when f->too_large; -1 trouble. */
 int fold_stream(struct fold *f, struct trouble *t);
@@ -129,5 +133,13 @@ int fold_write_partition(struct fold *f, struct trouble *t);
 
 /* Key states, fence states, off-home keys, counts and the topic's state, after all partitions. 0 or -1. */
 int fold_write_topic(struct fold *f, struct trouble *t);
+
+/* --- fold_write_state.c --- */
+
+/* Whether fence_state tells all of the entry's history: it was looked at, and its one place is its home. */
+bool fold_is_at_home(const struct fold *f, const struct key_entry *entry);
+
+/* Fence states, keys that were not looked at, and rebase steps of a topic with fences. 0 or -1. */
+int fold_write_states(struct fold *f, struct trouble *t);
 
 #endif

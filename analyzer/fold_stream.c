@@ -2,7 +2,7 @@
  * fold_stream: one partition's records, in order, into the key table and the placement. This is where the time goes:
  * each key is hashed once, and memory is asked for a few records ahead of its use.
  */
-#include "analyzer/fold_state.h"
+#include "analyzer/fold_item.h"
 
 #include "sql/faultpoint.h"
 #include "sql/keyhash.h"
@@ -10,18 +10,7 @@
 
 enum { AHEAD_SLOT = 36, AHEAD_PLACE = 24, AHEAD_KEY = 12 }; /* records */
 
-/* One record of the chunk at hand. */
-struct item {
-	const struct chunk_view *view;
-	size_t i;
-	struct key key;
-	uint32_t home;
-	int32_t ordinal;
-	enum legal legal;
-	bool homeless;
-};
-
-static void hash_part(struct fold *f, const struct chunk_part *part)
+void fold_hash_part(struct fold *f, const struct chunk_part *part)
 {
 	const struct chunk_view *view = part->view;
 	const struct placer *placer = &f->topic->placer;
@@ -37,30 +26,6 @@ static void hash_part(struct fold *f, const struct chunk_part *part)
 		else
 			f->homeless[i] = !placer_dividend(placer, key, size, &f->dividend[i]);
 	}
-}
-
-/* The home of the record's key, and what its partition is to it. */
-static void place_item(const struct fold *f, struct item *item)
-{
-	const struct fold_topic *topic = f->topic;
-	uint32_t dividend = f->dividend[item->i];
-
-	item->homeless = f->homeless[item->i];
-	if (item->homeless) {
-		item->ordinal = -1;
-		item->legal = LEGAL_NOT;
-		return;
-	}
-	item->home = topic->count[0] > 0 ? dividend % (uint32_t)topic->count[0] : 0;
-	item->ordinal = fold_topic_ordinal(topic, dividend, f->part->partition);
-	item->legal = legal_of(item->ordinal);
-	if (item->ordinal > 0 && item->view->offset[item->i] >= f->part->stale_from[item->ordinal])
-		item->legal = LEGAL_STALE;
-}
-
-static size_t cell_of(const struct fold *f, const struct item *item)
-{
-	return item->homeless ? f->placement.cells : item->home * LEGAL_COUNT + item->legal;
 }
 
 static bool filter_has(const struct fold *f, int64_t hash)
@@ -93,15 +58,9 @@ static uint32_t new_place(struct fold *f, const struct item *item)
 	}
 	index = keytable_add_place(&f->table, entry, &item->key, f->part->partition);
 	keytable_place(&f->table, index)->legal = item->legal == LEGAL_STALE ? -1 : (int16_t)item->ordinal;
-	f->too_large = FAULT(FOLD_FULL) || keytable_bytes(&f->table) > f->budget;
+	f->too_many = !f->topic->fenced && f->table.entries.count > UNFENCED_KEYS;
+	f->too_large = FAULT(FOLD_FULL) || f->too_many || keytable_bytes(&f->table) > f->budget;
 	return index;
-}
-
-/* The record is of the key that the slot stands for. */
-static void take_slot(const struct fold *f, struct seen_slot *slot, const struct item *item)
-{
-	if (item->legal == LEGAL_STALE)
-		slot->mark = (uint32_t)cell_of(f, item) + 1;
 }
 
 /* The place of the record's key, or NOBODY. */
@@ -318,15 +277,37 @@ static inline void prefetch(const struct fold *f, size_t i, size_t to)
 	}
 }
 
+/* The same for keys off home, once the partition has some. */
+static inline void prefetch_off_home(const struct fold *f, size_t i, size_t to)
+{
+	int32_t partition = f->part->partition;
+	const struct offhome_key *key;
+
+	if (i + AHEAD_SLOT < to)
+		offhome_prefetch_slot(&f->offhome, f->hash[i + AHEAD_SLOT], partition);
+	if (i + AHEAD_PLACE < to) {
+		key = offhome_likely(&f->offhome, f->hash[i + AHEAD_PLACE], partition);
+		if (key)
+			__builtin_prefetch(key);
+	}
+	if (i + AHEAD_KEY < to) {
+		key = offhome_likely(&f->offhome, f->hash[i + AHEAD_KEY], partition);
+		if (key)
+			__builtin_prefetch(key->key);
+	}
+}
+
 static void take_part(struct fold *f, const struct chunk_part *part)
 {
 	const struct chunk_view *view = part->view;
 
-	hash_part(f, part);
+	fold_hash_part(f, part);
 	for (size_t i = part->from; i < part->to && !f->too_large; i++) {
 		struct item item = { .view = view, .i = i };
 
 		prefetch(f, i, part->to);
+		if (f->count.off_home)
+			prefetch_off_home(f, i, part->to);
 		if (view->flags[i] & RECORD_NULL_KEY) {
 			if (view->flags[i] & RECORD_NO_PART)
 				f->count.homeless++;
@@ -456,91 +437,5 @@ int fold_stream(struct fold *f, struct trouble *t)
 	}
 	if (f->topic->suspect_holes && f->count.next < f->part->indexed_end)
 		f->count.hole_end = f->part->indexed_end;
-	return more;
-}
-
-static void count_keys(struct fold *f)
-{
-	for (size_t i = 0; i < f->seen.slot_count; i++) {
-		const struct seen_slot *slot = &f->seen.slots[i];
-
-		if (slot->mark && seen_counts(&f->seen, slot->hash))
-			f->placement.keys[slot->mark - 1]++;
-	}
-}
-
-static void see_part(struct fold *f, const struct chunk_part *part)
-{
-	hash_part(f, part);
-	for (size_t i = part->from; i < part->to; i++) {
-		int64_t hash = f->hash[i];
-		struct item item = { .view = part->view, .i = i };
-		struct seen_slot *slot = seen_first(&f->seen, hash);
-
-		if ((part->view->flags[i] & RECORD_NULL_KEY) || !seen_counts(&f->seen, hash))
-			continue;
-		while (slot->mark && slot->hash != hash)
-			slot = seen_next(&f->seen, slot);
-		place_item(f, &item);
-		if (slot->mark)
-			take_slot(f, slot, &item);
-		else
-			seen_fill(&f->seen, slot,
-				  &(struct seen_slot){ hash, NOBODY, (uint32_t)cell_of(f, &item) + 1 });
-	}
-}
-
-int fold_placement(struct fold *f, struct trouble *t)
-{
-	struct chunk_place place = { f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED };
-	struct chunk_part part;
-	int more = 0;
-
-	if (!f->placement.cells)
-		return 0;
-	count_keys(f);
-	while (more == 0 && f->seen.bound < SEEN_ALL) {
-		seen_begin(&f->seen, f->seen.bound);
-		chunk_scan_range(f->scan, place, 0, f->part->indexed_end);
-		while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
-			if (run_stopped(f->run))
-				return trouble_set(t, "stopped");
-			see_part(f, &part);
-		}
-		count_keys(f);
-	}
-	return more;
-}
-
-static void count_hot(struct fold *f, const struct chunk_part *part)
-{
-	const struct chunk_view *view = part->view;
-
-	for (size_t i = part->from; i < part->to; i++) {
-		const uint8_t *key = view->key_bytes + view->key_at[i];
-		size_t size = view->key_at[i + 1] - view->key_at[i];
-
-		if (!(view->flags[i] & RECORD_NULL_KEY))
-			hot_exact(&f->hot, key_hash(key, size), key, (uint32_t)size);
-	}
-}
-
-int fold_hot(struct fold *f, struct trouble *t)
-{
-	struct chunk_place place = { f->topic->incarnation_id, f->part->partition, CHUNK_COMMITTED };
-	struct chunk_part part;
-	int more;
-
-	if (f->topic->hot_share == UNKNOWN || f->count.records < HOT_RECORDS_LEAST ||
-	    hot_candidates(&f->hot, (double)f->topic->hot_share / 1000) == 0) {
-		hot_begin(&f->hot);
-		return 0;
-	}
-	chunk_scan_range(f->scan, place, 0, f->part->indexed_end);
-	while ((more = chunk_scan_next(f->scan, &part, t)) > 0) {
-		if (run_stopped(f->run))
-			return trouble_set(t, "stopped");
-		count_hot(f, &part);
-	}
 	return more;
 }

@@ -27,9 +27,32 @@ struct offhome {
 	struct offhome_key *keys;
 	size_t count, room;
 	uint32_t *slots;         /* index + 1; 0: free */
-	size_t slot_count;
 	int64_t bound;           /* hashes at or above are not kept; 0 before the first key */
 };
+
+enum { OFFHOME_SLOTS = 1 << 19 };
+
+static inline size_t offhome_slot(int64_t hash, int32_t partition)
+{
+	return ((size_t)hash ^ (size_t)partition * 0x9e3779b1u) & (OFFHOME_SLOTS - 1);
+}
+
+/*
+ * Asks for the memory that offhome_add will touch for a key, if it is one that is kept: first its slot, some records
+ * later what the slot names, then the bytes of the key.
+ */
+static inline void offhome_prefetch_slot(const struct offhome *offhome, int64_t hash, int32_t partition)
+{
+	if (hash < offhome->bound)
+		__builtin_prefetch(&offhome->slots[offhome_slot(hash, partition)]);
+}
+
+static inline const struct offhome_key *offhome_likely(const struct offhome *offhome, int64_t hash, int32_t partition)
+{
+	uint32_t index = hash < offhome->bound ? offhome->slots[offhome_slot(hash, partition)] : 0;
+
+	return index ? &offhome->keys[index - 1] : NULL;
+}
 
 struct offhome_record {
 	int32_t partition, home;
