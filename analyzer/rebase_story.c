@@ -65,6 +65,7 @@ static int add_place(const struct teller *teller, sqlite3_stmt *key, sqlite3_stm
 	db_bind_int(rows, 3, sqlite3_column_int64(place, 1));
 	db_bind_int(rows, 4, sqlite3_column_int64(place, 2) + 1);
 	db_bind_blob(rows, 5, bytes ? bytes : "", (size_t)size);
+	db_bind_text(rows, 6, keypart_word(teller->topic->key_part));
 	while ((more = db_step(rows, t)) > 0) {
 		struct event event = { .partition = partition, .offset = sqlite3_column_int64(rows, 0),
 				       .ms = sqlite3_column_int64(rows, 1) };
