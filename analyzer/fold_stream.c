@@ -63,20 +63,25 @@ static uint32_t new_place(struct fold *f, const struct item *item)
 	return index;
 }
 
-/* The place of the record's key, or NOBODY. */
-static uint32_t find_place(struct fold *f, const struct item *item)
+/* The place of the record's key, or NOBODY; then *unsampled is its slot, where it had one. */
+static uint32_t find_place(struct fold *f, const struct item *item, struct seen_slot **unsampled)
 {
 	struct seen_slot *slot = seen_first(&f->seen, item->key.hash);
 	struct seen_slot new;
 
+	*unsampled = NULL;
 	for (; slot->mark; slot = seen_next(&f->seen, slot)) {
 		if (slot->hash != item->key.hash)
 			continue;
-		if (slot->place == NOBODY) {
+		if (!seen_is_sampled(slot)) {
+			uint32_t place = is_recent(f, item) ? new_place(f, item) : NOBODY;
+
 			take_slot(f, slot, item);
-			if (is_recent(f, item))
-				slot->place = new_place(f, item);
-			return slot->place;
+			if (place != NOBODY)
+				slot->place = place;
+			else
+				*unsampled = slot;
+			return place;
 		}
 		if (place_is(keytable_place(&f->table, slot->place), item->key.bytes, item->key.size)) {
 			take_slot(f, slot, item);
@@ -210,31 +215,45 @@ static void count_off_home(struct partition_count *count, const struct item *ite
 	count->legal_between = count->legal;
 }
 
-/* A record whose key has a home. */
-static void take_placed(struct fold *f, const struct item *item)
+/* A record off home. The table of such keys is told where it had the key, by its place or by its slot. */
+static void take_off_home(struct fold *f, const struct item *item, uint32_t place, struct seen_slot *slot)
 {
+	struct offhome_record record = { f->part->partition, (int32_t)item->home, item->legal == LEGAL_STALE,
+					 item->view->offset[item->i], item->view->timestamp_ms[item->i] };
+
+	if (place != NOBODY) {
+		uint32_t *at = &keytable_place(&f->table, place)->offhome;
+
+		*at = offhome_add(&f->offhome, &item->key, &record, *at);
+	} else {
+		uint32_t at = slot && slot->place != NOBODY ? slot->place & ~SEEN_HINT : 0;
+
+		at = offhome_add(&f->offhome, &item->key, &record, at);
+		if (slot)
+			slot->place = at ? SEEN_HINT | at : NOBODY;
+	}
+}
+
+static void take(struct fold *f, const struct item *item)
+{
+	struct seen_slot *slot;
+	uint32_t place = find_place(f, item, &slot);
+
+	f->placement.records[cell_of(f, item)]++;
+	if (place != NOBODY)
+		take_sampled(f, keytable_place(&f->table, place), item);
+	if (item->homeless) {
+		f->count.homeless++;
+		return;
+	}
+	if (!f->placement.cells)
+		return;
 	if (item->legal == LEGAL_NOT)
 		count_off_home(&f->count, item);
 	else if (f->count.off_home)
 		f->count.legal++;
 	if (item->legal == LEGAL_NOT || item->legal == LEGAL_STALE)
-		offhome_add(&f->offhome, &item->key,
-			    &(struct offhome_record){ f->part->partition, (int32_t)item->home,
-						      item->legal == LEGAL_STALE, item->view->offset[item->i],
-						      item->view->timestamp_ms[item->i] });
-}
-
-static void take(struct fold *f, const struct item *item)
-{
-	uint32_t place = find_place(f, item);
-
-	f->placement.records[cell_of(f, item)]++;
-	if (place != NOBODY)
-		take_sampled(f, keytable_place(&f->table, place), item);
-	if (item->homeless)
-		f->count.homeless++;
-	else if (f->placement.cells)
-		take_placed(f, item);
+		take_off_home(f, item, place, slot);
 }
 
 /* The place that a record's slot most likely holds, or NULL. */
@@ -242,8 +261,17 @@ static inline const struct key_place *likely_place(const struct fold *f, int64_t
 {
 	const struct seen_slot *slot = seen_first(&f->seen, hash);
 
-	return slot->mark && slot->hash == hash && slot->place != NOBODY ? keytable_place(&f->table, slot->place)
+	return slot->mark && slot->hash == hash && seen_is_sampled(slot) ? keytable_place(&f->table, slot->place)
 									 : NULL;
+}
+
+/* What the slot of a key off home that is not sampled names. */
+static inline void prefetch_off_home(const struct fold *f, int64_t hash)
+{
+	const struct seen_slot *slot = seen_first(&f->seen, hash);
+
+	if (slot->hash == hash && !seen_is_sampled(slot) && slot->place != NOBODY)
+		offhome_prefetch(&f->offhome, slot->place & ~SEEN_HINT);
 }
 
 /*
@@ -264,36 +292,20 @@ static inline void prefetch(const struct fold *f, size_t i, size_t to)
 			__builtin_prefetch((const char *)place + 64);
 		} else if (hash < f->topic->threshold) {
 			__builtin_prefetch(keytable_slot(&f->table, hash));
+		} else {
+			prefetch_off_home(f, hash);
 		}
 	}
 	if (i + AHEAD_KEY < to) {
 		int64_t hash = f->hash[i + AHEAD_KEY];
 		const struct key_place *place = likely_place(f, hash);
 
-		if (place)
+		if (place) {
 			__builtin_prefetch(place->key);
-		else if (hash < f->topic->threshold && *keytable_slot(&f->table, hash))
+			offhome_prefetch(&f->offhome, place->offhome);
+		} else if (hash < f->topic->threshold && *keytable_slot(&f->table, hash)) {
 			__builtin_prefetch(keytable_entry(&f->table, *keytable_slot(&f->table, hash) - 1));
-	}
-}
-
-/* The same for keys off home, once the partition has some. */
-static inline void prefetch_off_home(const struct fold *f, size_t i, size_t to)
-{
-	int32_t partition = f->part->partition;
-	const struct offhome_key *key;
-
-	if (i + AHEAD_SLOT < to)
-		offhome_prefetch_slot(&f->offhome, f->hash[i + AHEAD_SLOT], partition);
-	if (i + AHEAD_PLACE < to) {
-		key = offhome_likely(&f->offhome, f->hash[i + AHEAD_PLACE], partition);
-		if (key)
-			__builtin_prefetch(key);
-	}
-	if (i + AHEAD_KEY < to) {
-		key = offhome_likely(&f->offhome, f->hash[i + AHEAD_KEY], partition);
-		if (key)
-			__builtin_prefetch(key->key);
+		}
 	}
 }
 
@@ -306,8 +318,6 @@ static void take_part(struct fold *f, const struct chunk_part *part)
 		struct item item = { .view = view, .i = i };
 
 		prefetch(f, i, part->to);
-		if (f->count.off_home)
-			prefetch_off_home(f, i, part->to);
 		if (view->flags[i] & RECORD_NULL_KEY) {
 			if (view->flags[i] & RECORD_NO_PART)
 				f->count.homeless++;

@@ -64,6 +64,7 @@ struct key_place {
 	bool fell;               /* times do not rise with the offsets: producers choose CreateTime */
 	uint32_t records;        /* 2^32 of one key are out of reach, here and below */
 	uint32_t lost;           /* binding records above the fence, those that are certain */
+	uint32_t offhome;        /* where offhome_add said that it is; 0 */
 	int64_t fence_offset;    /* where the fence stands here; else -1, so that all records are above it */
 	int64_t first_offset, last_offset, first_ms, last_ms;
 	int64_t binding_offset, binding_ms;  /* the newest binding record that is certain; -1: none */

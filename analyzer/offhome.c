@@ -6,7 +6,7 @@
 
 #include "sql/mem.h"
 
-enum { ROOM = 2 * OFFHOME_KEYS };
+enum { ROOM = 2 * OFFHOME_KEYS, SLOTS = 1 << 19 };
 
 static int by_hash(const void *a, const void *b)
 {
@@ -25,13 +25,18 @@ static int by_place(const void *a, const void *b)
 	return by_hash(a, b);
 }
 
+static size_t slot_of(int64_t hash, int32_t partition)
+{
+	return ((size_t)hash ^ (size_t)partition * 0x9e3779b1u) & (SLOTS - 1);
+}
+
 static void put(struct offhome *offhome, size_t index)
 {
 	const struct offhome_key *key = &offhome->keys[index];
-	size_t slot = offhome_slot(key->hash, key->partition);
+	size_t slot = slot_of(key->hash, key->partition);
 
 	while (offhome->slots[slot])
-		slot = (slot + 1) & (OFFHOME_SLOTS - 1);
+		slot = (slot + 1) & (SLOTS - 1);
 	offhome->slots[slot] = (uint32_t)index + 1;
 }
 
@@ -50,14 +55,14 @@ static void prune(struct offhome *offhome)
 	for (size_t i = keep; i < offhome->count; i++)
 		free(offhome->keys[i].key);
 	offhome->count = keep;
-	memset(offhome->slots, 0, OFFHOME_SLOTS * sizeof(*offhome->slots));
+	memset(offhome->slots, 0, SLOTS * sizeof(*offhome->slots));
 	for (size_t i = 0; i < keep; i++)
 		put(offhome, i);
 }
 
 static struct offhome_key *find(const struct offhome *offhome, const struct key *key, int32_t partition)
 {
-	for (size_t slot = offhome_slot(key->hash, partition); offhome->slots[slot]; slot = (slot + 1) & (OFFHOME_SLOTS - 1)) {
+	for (size_t slot = slot_of(key->hash, partition); offhome->slots[slot]; slot = (slot + 1) & (SLOTS - 1)) {
 		struct offhome_key *have = &offhome->keys[offhome->slots[slot] - 1];
 
 		if (have->hash == key->hash && have->partition == partition && have->key_size == key->size &&
@@ -88,24 +93,35 @@ static struct offhome_key *add(struct offhome *offhome, const struct key *key, c
 	return new;
 }
 
-void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record)
+/* The key at that place, if it is the one; keys move when the table is pruned. */
+static struct offhome_key *look_at(const struct offhome *offhome, const struct key *key, int32_t partition, uint32_t at)
+{
+	struct offhome_key *have = at && at <= offhome->count ? &offhome->keys[at - 1] : NULL;
+
+	return have && have->hash == key->hash && have->partition == partition ? have : NULL;
+}
+
+uint32_t offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record, uint32_t at)
 {
 	struct offhome_key *have;
 
 	if (!offhome->slots) {
-		offhome->slots = xarray(OFFHOME_SLOTS, sizeof(*offhome->slots));
+		offhome->slots = xarray(SLOTS, sizeof(*offhome->slots));
 		offhome->bound = INT64_MAX;
 	}
 	if (key->hash >= offhome->bound)
-		return;
-	have = find(offhome, key, record->partition);
+		return 0;
+	have = look_at(offhome, key, record->partition, at);
+	if (!have)
+		have = find(offhome, key, record->partition);
 	if (!have)
 		have = add(offhome, key, record);
 	if (!have)
-		return;
+		return 0;
 	have->records++;
 	have->last_offset = record->offset;
 	have->last_ms = record->timestamp_ms;
+	return (uint32_t)(have - offhome->keys) + 1;
 }
 
 void offhome_finish(struct offhome *offhome)

@@ -30,38 +30,24 @@ struct offhome {
 	int64_t bound;           /* hashes at or above are not kept; 0 before the first key */
 };
 
-enum { OFFHOME_SLOTS = 1 << 19 };
-
-static inline size_t offhome_slot(int64_t hash, int32_t partition)
-{
-	return ((size_t)hash ^ (size_t)partition * 0x9e3779b1u) & (OFFHOME_SLOTS - 1);
-}
-
-/*
- * Asks for the memory that offhome_add will touch for a key, if it is one that is kept: first its slot, some records
- * later what the slot names, then the bytes of the key.
- */
-static inline void offhome_prefetch_slot(const struct offhome *offhome, int64_t hash, int32_t partition)
-{
-	if (hash < offhome->bound)
-		__builtin_prefetch(&offhome->slots[offhome_slot(hash, partition)]);
-}
-
-static inline const struct offhome_key *offhome_likely(const struct offhome *offhome, int64_t hash, int32_t partition)
-{
-	uint32_t index = hash < offhome->bound ? offhome->slots[offhome_slot(hash, partition)] : 0;
-
-	return index ? &offhome->keys[index - 1] : NULL;
-}
-
 struct offhome_record {
 	int32_t partition, home;
 	bool stale;
 	int64_t offset, timestamp_ms;
 };
 
-/* Counts a record; in each partition they come in rising offsets. */
-void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record);
+/*
+ * Counts a record; in each partition they come in rising offsets. at: what the call for the key's last record in the
+ * partition gave, or 0: where to look first. Returns where the key is now, or 0 where it is not kept.
+ */
+uint32_t offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record, uint32_t at);
+
+/* Asks for the memory that offhome_add(..., at) will touch. */
+static inline void offhome_prefetch(const struct offhome *offhome, uint32_t at)
+{
+	if (at && at <= offhome->count)
+		__builtin_prefetch(&offhome->keys[at - 1]);
+}
 
 /* Sorts what is kept by partition, hash and key, at most OFFHOME_KEYS. Nothing may be added after it. */
 void offhome_finish(struct offhome *offhome);

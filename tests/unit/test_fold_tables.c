@@ -170,26 +170,33 @@ static void test_seen_is_full(void **state)
 
 enum { OFF_HOME = 250000 };
 
-static void add_off_home(struct offhome *offhome, int i, int64_t offset)
+/* at: where each key was last, or where another is; NULL: nobody remembers. */
+static void add_off_home(struct offhome *offhome, int i, int64_t offset, uint32_t *at)
 {
 	uint64_t seed = (uint64_t)i;
 	char text[16];
 	struct key key = { .hash = (int64_t)(next(&seed) >> 1), .bytes = text };
 
 	key.size = (uint32_t)snprintf(text, sizeof(text), "%d", i);
-	offhome_add(offhome, &key, &(struct offhome_record){ i % 5, 6, false, offset, 10 * offset });
+	struct offhome_record record = { i % 5, 6, false, offset, 10 * offset };
+	uint32_t where = offhome_add(offhome, &key, &record, at ? at[i % 7 ? i : (i * 31) % OFF_HOME] : 0);
+
+	assert_true(where <= offhome->count);
+	if (at)
+		at[i] = where;
 }
 
 /* The same keys are kept in whatever order they come, each with all of its records. */
 static void test_off_home(void **state)
 {
 	struct offhome up = { 0 }, down = { 0 };
+	uint32_t *at = xarray(OFF_HOME, sizeof(*at));
 
 	(void)state;
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < OFF_HOME; i++) {
-			add_off_home(&up, i, round);
-			add_off_home(&down, OFF_HOME - 1 - i, round);
+			add_off_home(&up, i, round, at);
+			add_off_home(&down, OFF_HOME - 1 - i, round, NULL);
 		}
 	offhome_finish(&up);
 	offhome_finish(&down);
@@ -208,6 +215,7 @@ static void test_off_home(void **state)
 	}
 	offhome_release(&up);
 	offhome_release(&down);
+	free(at);
 }
 
 int main(void)
