@@ -119,6 +119,7 @@ means()
 	fence-off-home) echo "a record was applied from a partition that is not its key's" ;;
 	fence-count) echo "the counter is not the number of records up to the fence: one was applied twice, or lost" ;;
 	fence-value) echo "the stored value is not the one of the record at the fence" ;;
+	copartition-cause) echo "who put records where their keys are not at home, since when, and what to set there" ;;
 	copartition-break) echo "a producer hashes keys differently: joins on this key miss" ;;
 	epoch-malformed) echo "the owner counter is no number: the script fails on the whole partition" ;;
 	epoch-regressed) echo "the owner counter fell: a worker that lost the partition could write again" ;;
@@ -150,7 +151,7 @@ harm()
 	meaning="a fence on another key's record" fault fence-foreign --nth 80
 	meaning="a counter that counted one record twice" fault count-twice --nth 100
 	meaning="a state that no record explains" fault fence-orphan
-	meaning="a producer that hashes by CRC32" fault record-crc32 --nth 120
+	meaning="a producer that places 30 keys by CRC-32" fault record-crc32 --nth 120 --count 30
 	meaning="a partition's owner counter is overwritten" fault epoch-malformed --partition 3
 }
 
