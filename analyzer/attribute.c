@@ -18,7 +18,8 @@ enum { RIVALS_MOST = 256, NARROWED_MOST = 32, KEYS_LEAST = 256, REDUCTIONS = 100
 struct round {
 	const struct attribute_input *in;
 	const struct hypotheses_counts *counts;
-	struct hypotheses_keys keys;
+	struct rival_scene scene;
+	struct attribute_placement placed[ATTRIBUTE_CAUSES + 1]; /* the own one, then those of earlier causes */
 	struct key_bytes *key;
 	int32_t *partition;
 	struct hypotheses h;
@@ -62,46 +63,26 @@ static void take_keys(struct round *round, const uint8_t *label)
 		round->key[i] = seen[i]->key;
 		round->partition[i] = seen[i]->partition;
 	}
-	round->keys = (struct hypotheses_keys){ round->key, round->partition, n };
+	round->scene.keys = (struct hypotheses_keys){ round->key, round->partition, n };
 	free(seen);
 }
 
-static double evidence(const struct round *round, const struct rival *rival, const bool *without)
+/* out: the causes found so far. */
+static void begin_round(struct round *round, const struct attribute_result *out)
 {
-	return rival_evidence(&round->keys, round->in->partitions, rival, without);
-}
-
-/* Whether both explain, each beyond what the other does, more than luck would. */
-static bool are_separate(const struct round *round, const struct rival *a, const struct rival *b)
-{
-	return evidence(round, a, b->hit) > round->bound && evidence(round, b, a->hit) > round->bound;
+	round->placed[0] = (struct attribute_placement){ round->in->own, round->in->partitions, 0 };
+	for (size_t i = 0; i < out->n; i++)
+		round->placed[i + 1] = out->cause[i].placements[0];
+	take_keys(round, out->label);
+	round->scene.sampled = round->in->sampled;
+	round->scene.sampled_n = round->in->sampled_n;
+	round->scene.partitions = round->in->partitions;
+	round->scene.placed = round->placed;
+	round->scene.placed_n = out->n + 1;
+	rival_scene_prepare(&round->scene);
 }
 
 /* --- which hypotheses -------------------------------------------------------------------------------------------- */
-
-/* How many matches a hypothesis of each count needs to be accepted. The caller frees. */
-static uint32_t *matches_needed(const struct round *round)
-{
-	uint32_t *needed = xarray(round->counts->n, sizeof(*needed));
-	size_t r = round->keys.n;
-
-	for (size_t i = 0; i < round->counts->n; i++) {
-		int32_t count = round->counts->count[i];
-		double q = 1.0 / (count < round->in->partitions ? count : round->in->partitions);
-		size_t low = 0, high = r + 1;
-
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (rival_score((double)middle, (double)r, q) > round->bound)
-				high = middle;
-			else
-				low = middle + 1;
-		}
-		needed[i] = (uint32_t)low;
-	}
-	return needed;
-}
 
 static struct attribute_placement placement_at(const struct round *round, size_t index)
 {
@@ -109,15 +90,38 @@ static struct attribute_placement placement_at(const struct round *round, size_t
 					     round->counts->count[index % round->counts->n], 0 };
 }
 
-/* Index in matched of the accepted hypothesis with the most matches, or SIZE_MAX. */
-static size_t best(const struct round *round, const uint32_t *needed)
+/* Of a hypothesis by its index in matched: the score to compare it, and the one to accept it. */
+static double score_of(const struct round *round, size_t index)
+{
+	return rival_score(round->h.matched[index], round->h.held[index / round->counts->n],
+			   1.0 / round->in->partitions);
+}
+
+static double accept_score(const struct round *round, size_t index)
+{
+	int32_t count = round->counts->count[index % round->counts->n], n = round->in->partitions;
+
+	return rival_score(round->h.matched[index], round->h.held[index / round->counts->n],
+			   1.0 / (count < n ? count : n));
+}
+
+/* Index of the accepted hypothesis with the highest score, or SIZE_MAX. */
+static size_t best(const struct round *round)
 {
 	size_t found = SIZE_MAX, n = round->h.placer_n * round->counts->n;
+	double most = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (round->h.matched[i] >= needed[i % round->counts->n] &&
-		    (found == SIZE_MAX || round->h.matched[i] > round->h.matched[found]))
+	for (size_t i = 0; i < n; i++) {
+		double score;
+
+		if (round->h.matched[i] < ATTRIBUTE_LEAST || accept_score(round, i) <= round->bound)
+			continue;
+		score = score_of(round, i);
+		if (score > most) {
+			most = score;
 			found = i;
+		}
+	}
 	return found;
 }
 
@@ -136,32 +140,25 @@ static void forget(struct round *round, size_t index)
 /* The same, with the evidence of distinct parts of the key, and against the luck of the hypothesis itself. */
 static size_t best_proven(struct round *round)
 {
-	uint32_t *needed = matches_needed(round);
 	size_t found;
 
-	while ((found = best(round, needed)) != SIZE_MAX) {
+	while ((found = best(round)) != SIZE_MAX) {
 		struct attribute_placement at = placement_at(round, found);
-		struct rival rival = rival_of(&round->keys, &at, 0);
-		bool proven = evidence(round, &rival, NULL) > round->bound;
+		struct rival rival = rival_of(&round->scene, &at, 0);
+		bool proven = rival_evidence(&round->scene, &rival, NULL) > round->bound;
 
 		rival_release(&rival);
 		if (proven)
 			break;
 		forget(round, found);
 	}
-	free(needed);
 	return found;
 }
 
-/* The fewest matches that are not ruled out beside so many. */
-static size_t rival_matches(const struct round *round, size_t matched, size_t keys)
+/* Whether a score is not ruled out beside the best one. */
+static bool is_near(double score, double most)
 {
-	double q = 1.0 / round->in->partitions, best_score = rival_score((double)matched, (double)keys, q);
-	size_t least = matched;
-
-	while (least > 0 && best_score - rival_score((double)(least - 1), (double)keys, q) <= -log(ATTRIBUTE_ALPHA))
-		least--;
-	return least;
+	return most - score <= -log(ATTRIBUTE_ALPHA);
 }
 
 static int rank_of_count(const struct attribute_input *in, int32_t count)
@@ -191,7 +188,7 @@ static int64_t rank_of(const struct attribute_input *in, const struct attribute_
 }
 
 /* Keeps those of the simplest rank, in order. There is room for one more. */
-static void add_rival(struct round *round, const struct attribute_placement *at, size_t matched)
+static void add_rival(struct round *round, const struct attribute_placement *at, double score)
 {
 	int64_t rank = rank_of(round->in, at);
 	size_t place = round->rival_n;
@@ -199,26 +196,27 @@ static void add_rival(struct round *round, const struct attribute_placement *at,
 	while (place > 0 && rank_of(round->in, &round->rivals[place - 1].at) > rank)
 		place--;
 	memmove(&round->rivals[place + 1], &round->rivals[place], (round->rival_n - place) * sizeof(*round->rivals));
-	round->rivals[place] = (struct rival){ .at = *at, .matched = matched };
+	round->rivals[place] = (struct rival){ .at = *at, .score = score };
 	if (round->rival_n < RIVALS_MOST)
 		round->rival_n++;
 	else
 		round->more++;
 }
 
-static void find_rivals(struct round *round, size_t most)
+static void find_rivals(struct round *round, double most)
 {
-	size_t least = rival_matches(round, most, round->keys.n), n = round->h.placer_n * round->counts->n;
+	size_t n = round->h.placer_n * round->counts->n;
 
 	round->rivals = xarray(RIVALS_MOST + 1, sizeof(*round->rivals));
 	for (size_t i = 0; i < n; i++) {
 		struct attribute_placement at = placement_at(round, i);
+		double score = round->h.matched[i] ? score_of(round, i) : 0;
 
-		if (round->h.matched[i] && round->h.matched[i] >= least)
-			add_rival(round, &at, round->h.matched[i]);
+		if (score > 0 && is_near(score, most))
+			add_rival(round, &at, score);
 	}
 	for (size_t i = 0; i < round->rival_n; i++)
-		round->rivals[i] = rival_of(&round->keys, &round->rivals[i].at, round->rivals[i].matched);
+		round->rivals[i] = rival_of(&round->scene, &round->rivals[i].at, round->rivals[i].score);
 }
 
 static void drop_rival(struct round *round, size_t index)
@@ -227,48 +225,53 @@ static void drop_rival(struct round *round, size_t index)
 	memmove(&round->rivals[index], &round->rivals[index + 1], (--round->rival_n - index) * sizeof(*round->rivals));
 }
 
-/* Index of the rival with the most matches, the simplest of them. */
-static size_t lead_of(const struct round *round)
+/* Index of the accepted one among its rivals. Where there were too many of them it may be gone: then the simplest. */
+static size_t lead_of(const struct round *round, const struct attribute_placement *at)
 {
-	size_t lead = 0;
-
-	for (size_t i = 1; i < round->rival_n; i++)
-		if (round->rivals[i].matched > round->rivals[lead].matched)
-			lead = i;
-	return lead;
+	for (size_t i = 0; i < round->rival_n; i++)
+		if (round->rivals[i].at.placer.partitioner == at->placer.partitioner &&
+		    round->rivals[i].at.placer.part == at->placer.part &&
+		    round->rivals[i].at.partitions == at->partitions)
+			return i;
+	return 0;
 }
 
-static void drop_separate(struct round *round, const struct attribute_placement *at)
+/* One that leaves more of what the accepted one explains than luck would is no rival: it is another cause, or none. */
+static void drop_others(struct round *round, const struct attribute_placement *at)
 {
-	struct rival lead = rival_of(&round->keys, at, 0);
+	struct rival lead = rival_of(&round->scene, at, 0);
 
 	for (size_t i = round->rival_n; i-- > 0;)
-		if (are_separate(round, &lead, &round->rivals[i]))
+		if (rival_evidence(&round->scene, &lead, &round->rivals[i]) > round->bound)
 			drop_rival(round, i);
 	rival_release(&lead);
 }
 
-/* Holds rivals that are still several against all keys that are left. */
-static void narrow(struct round *round, const uint8_t *label)
+/* The score of a placement among all keys that are left. */
+static double score_of_all(const struct round *round, const struct attribute_placement *at, const uint8_t *label)
 {
-	size_t left = 0, least;
+	size_t matched = 0, held = 0;
 
-	for (size_t i = 0; i < round->rival_n; i++)
-		round->rivals[i].matched = 0;
 	for (size_t i = 0; i < round->in->seen_n; i++) {
 		const struct attribute_seen *seen = &round->in->seen[i];
+		int32_t said;
 
 		if (label[i] != ATTRIBUTE_NONE)
 			continue;
-		left++;
-		for (size_t j = 0; j < round->rival_n; j++)
-			round->rivals[j].matched +=
-				placer_partition(&round->rivals[j].at.placer, seen->key.bytes, seen->key.len,
-						 round->rivals[j].at.partitions) == seen->partition;
+		said = placer_partition(&at->placer, seen->key.bytes, seen->key.len, at->partitions);
+		held += said >= 0;
+		matched += said == seen->partition;
 	}
-	least = rival_matches(round, round->rivals[lead_of(round)].matched, left);
+	return rival_score((double)matched, (double)held, 1.0 / round->in->partitions);
+}
+
+/* Holds rivals that are still several against all keys that are left. */
+static void narrow(struct round *round, const struct attribute_placement *at, const uint8_t *label)
+{
+	double most = score_of_all(round, at, label);
+
 	for (size_t i = round->rival_n; i-- > 0;)
-		if (round->rivals[i].matched < least)
+		if (!is_near(score_of_all(round, &round->rivals[i].at, label), most))
 			drop_rival(round, i);
 }
 
@@ -277,12 +280,13 @@ static void narrow(struct round *round, const uint8_t *label)
 /* What the placement does with every key seen, as one number. */
 static uint64_t signature_of(const struct round *round, const struct attribute_placement *at)
 {
-	size_t n = round->keys.n + round->in->other_n;
+	size_t n = round->scene.keys.n + round->in->sampled_n;
 	int32_t *partition = xarray(n, sizeof(*partition));
 	uint64_t signature;
 
 	for (size_t i = 0; i < n; i++) {
-		struct key_bytes key = i < round->keys.n ? round->key[i] : round->in->other[i - round->keys.n];
+		struct key_bytes key =
+			i < round->scene.keys.n ? round->key[i] : round->in->sampled[i - round->scene.keys.n];
 
 		partition[i] = placer_partition(&at->placer, key.bytes, key.len, at->partitions);
 	}
@@ -310,16 +314,16 @@ static size_t classify(struct round *round)
 
 /* --- rounds ------------------------------------------------------------------------------------------------------ */
 
-static void write_cause(const struct round *round, size_t classes, struct attribute_cause *cause)
+static void write_cause(const struct round *round, size_t classes, size_t lead, struct attribute_cause *cause)
 {
-	size_t n = round->rival_n < ATTRIBUTE_MEMBERS ? round->rival_n : ATTRIBUTE_MEMBERS, lead = lead_of(round);
+	size_t n = round->rival_n < ATTRIBUTE_MEMBERS ? round->rival_n : ATTRIBUTE_MEMBERS;
 
 	*cause = (struct attribute_cause){
 		.placements = xarray(n, sizeof(*cause->placements)),
 		.placement_n = 1,
 		.more = round->rival_n - n + round->more,
 		.classes = classes,
-		.tested = round->keys.n,
+		.tested = round->scene.keys.n,
 		.hypotheses = round->h.placer_n * round->counts->n,
 	};
 	cause->placements[0] = round->rivals[lead].at;
@@ -333,20 +337,20 @@ static bool find_cause(struct round *round, const uint8_t *label, struct attribu
 	struct attribute_placement at;
 	size_t found, classes;
 
-	hypotheses_match(&round->h, &round->keys, round->counts);
+	hypotheses_match(&round->h, &round->scene.keys, round->counts);
 	round->bound = log((double)(round->h.placer_n * round->counts->n) / ATTRIBUTE_ALPHA);
 	found = best_proven(round);
 	if (found == SIZE_MAX)
 		return false;
 	at = placement_at(round, found);
-	find_rivals(round, round->h.matched[found]);
-	drop_separate(round, &at);
+	find_rivals(round, score_of(round, found));
+	drop_others(round, &at);
 	classes = classify(round);
 	if (classes > 1 && round->rival_n <= NARROWED_MOST) {
-		narrow(round, label);
+		narrow(round, &at, label);
 		classes = classify(round);
 	}
-	write_cause(round, round->more && classes == 1 ? 2 : classes, cause);
+	write_cause(round, round->more && classes == 1 ? 2 : classes, lead_of(round, &at), cause);
 	return true;
 }
 
@@ -357,6 +361,7 @@ static void release_round(struct round *round)
 	free(round->rivals);
 	free(round->key);
 	free(round->partition);
+	free(round->scene.taken);
 	hypotheses_release(&round->h);
 }
 
@@ -385,9 +390,9 @@ static bool next_cause(const struct attribute_input *in, const struct hypotheses
 	struct round round = { .in = in, .counts = counts };
 	bool found;
 
-	take_keys(&round, out->label);
+	begin_round(&round, out);
 	found = find_cause(&round, out->label, &out->cause[out->n]);
-	out->tested = found ? 0 : round.keys.n;
+	out->tested = found ? 0 : round.scene.keys.n;
 	out->hypotheses = found ? 0 : round.h.placer_n * counts->n;
 	release_round(&round);
 	if (found)

@@ -7,11 +7,16 @@
  *
  *     score     m ln(m / rq) + (r - m) ln((r - m) / r(1 - q)), where m > rq; else 0
  *
- * - To accept h at all, q = 1 / min(n, count of h): what the hash of h would hit by luck, whatever the partitions are.
- *   A hypothesis is accepted above ln(H / ALPHA), H the number of all that were tried; where every key matches that
- *   is Bonferroni's bound, r >= ln(H / ALPHA) / ln(1 / q). Of a part of the key only distinct parts count.
- * - To compare hypotheses, q = 1 / n for all of them. Those that come within ln(1 / ALPHA) of the best are its rivals,
- *   unless each of the two is accepted once more among the keys that the other does not explain: they are two causes.
+ * - To accept h at all, q is what h would hit by luck, the greatest of: 1 / min(n, count of h), as a good hash does,
+ *   whatever the partitions are; how often what it says of one key is where another one was seen; and of all partitions
+ *   where keys of the topic can be off home and unexplained, those where h puts them. It is accepted above
+ *   ln(H / ALPHA), H the number of all that were tried; where every key matches that is Bonferroni's bound,
+ *   r >= ln(H / ALPHA) / ln(1 / q). Of a part of the key only distinct parts count.
+ * - To compare hypotheses, q = 1 / n for all of them. Those that come within ln(1 / ALPHA) of the best accepted one are
+ *   its rivals, unless it is accepted once more among the keys that they do not explain: then they are other causes,
+ *   or none.
+ *
+ * Keys that a hypothesis cannot place (too short, no UTF-8) are not among its r.
  *
  * Rivals that put every key seen, off home and elsewhere, into the same partition are one class: nothing that was seen
  * can tell them apart. One class is an answer; several are named, and nothing is chosen.
@@ -48,8 +53,8 @@ struct attribute_input {
 	const struct attribute_seen *seen; /* off home, none empty; the first ones are looked at first, so in an order
 	                                    * that has nothing to do with the placement, such as that of a hash */
 	size_t seen_n;
-	const struct key_bytes *other; /* other keys of the topic, to tell hypotheses apart; few thousands do */
-	size_t other_n;
+	const struct key_bytes *sampled; /* keys of the topic, wherever they are; few thousands do */
+	size_t sampled_n;
 	int32_t partitions;   /* the topic's present count, 2 or more; fewer give no cause */
 	const int32_t *known; /* counts that the topic is known to have had */
 	size_t known_n;

@@ -298,8 +298,8 @@ static void find_rest(struct cause_topic *topic, const struct attribute_result *
 static void find_causes(struct cause_topic *topic)
 {
 	struct attribute_result result = { 0 };
-	struct attribute_input in = { .other = topic->sampled,
-				      .other_n = topic->sampled_n,
+	struct attribute_input in = { .sampled = topic->sampled,
+				      .sampled_n = topic->sampled_n,
 				      .partitions = topic->partitions,
 				      .known = topic->known,
 				      .known_n = topic->known_n,

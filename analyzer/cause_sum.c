@@ -117,7 +117,8 @@ static double records_during(const struct cause_partition *part, const struct ca
 	       ((double)(place->last_offset - place->first_offset) + 1) / all;
 }
 
-static void find_pattern(const struct cause_topic *topic, struct cause *cause)
+/* kept: of its records, those whose ends are known. */
+static void find_pattern(const struct cause_topic *topic, struct cause *cause, double kept)
 {
 	double during = 0, after = 0;
 
@@ -134,7 +135,7 @@ static void find_pattern(const struct cause_topic *topic, struct cause *cause)
 	if (during <= 0)
 		return;
 	cause->density = fmin(1, (double)cause->records / during);
-	cause->over = cause->density * after >= EXPECTED_AFTER;
+	cause->over = kept * cause->density * after >= EXPECTED_AFTER;
 	if (cause->kind != CAUSE_PARTITIONER && cause->kind != CAUSE_PARTITION_COUNT)
 		return;
 	if (cause->records >= RECORDS_LEAST)
@@ -144,24 +145,30 @@ static void find_pattern(const struct cause_topic *topic, struct cause *cause)
 			fmin(1, (double)cause->records * cause->ratio / cause->differs / (double)topic->keyed_records);
 }
 
-/* Where off_home_key does not have every key, the others are of the same causes in the same shares. */
-static void scale_up(const struct cause_topic *topic, struct cause *cause, const struct cause_place *kept)
+/*
+ * Where off_home_key does not have every key, the others are of the same causes in the same shares. Returns the part of
+ * the cause's records whose ends are known.
+ */
+static double scale_up(const struct cause_topic *topic, struct cause *cause, const struct cause_place *kept)
 {
+	bool all = cause->keys == kept->keys;
 	int64_t records = 0;
 
 	for (int32_t p = 0; p < topic->partitions; p++)
 		records += topic->parts[p].off_home;
-	if (cause->keys == kept->keys)
+	if (all)
 		take_ends(topic, cause);
 	cause->repeats = llround((double)cause->repeats * (double)topic->off_home_keys / (double)kept->keys);
 	cause->keys = llround((double)cause->keys * (double)topic->off_home_keys / (double)kept->keys);
 	cause->records = llround((double)cause->records * (double)records / (double)kept->records);
+	return all ? 1 : (double)kept->records / (double)records;
 }
 
 static void sum_one(const struct cause_topic *topic, struct cause *cause)
 {
 	bool stale = cause->kind == CAUSE_STALE_METADATA;
 	struct cause_place kept = { 0 };
+	double part = 1;
 
 	for (size_t i = 0; i < topic->row_n; i++) {
 		kept.keys += topic->rows[i].stale == stale;
@@ -169,13 +176,13 @@ static void sum_one(const struct cause_topic *topic, struct cause *cause)
 	}
 	cause->exact = kept.keys >= (stale ? topic->stale_keys : topic->off_home_keys);
 	if (!cause->exact && !stale)
-		scale_up(topic, cause, &kept);
+		part = scale_up(topic, cause, &kept);
 	cause->keys -= cause->repeats;
 	find_ends(topic, cause);
 	cause->differs = differing(topic, cause);
 	cause->share = cause->density = NAN;
 	if (!stale)
-		find_pattern(topic, cause);
+		find_pattern(topic, cause, part);
 }
 
 void cause_sum(struct cause_topic *topic)

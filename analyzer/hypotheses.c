@@ -111,6 +111,9 @@ static void match_placer(struct hypotheses *h, struct pass *pass, struct placer 
 			below++;
 		matched[i] = divisible(pass->distance, below, pass->divisor[i]);
 	}
+	h->held[h->placer_n] = 0;
+	for (size_t i = 0; i < pass->keys->n; i++)
+		h->held[h->placer_n] += pass->valid[i];
 	h->placers[h->placer_n++] = placer;
 }
 
@@ -163,6 +166,7 @@ void hypotheses_match(struct hypotheses *h, const struct hypotheses_keys *keys, 
 	h->count_n = counts->n;
 	h->placer_n = 0;
 	h->placers = xgrow(h->placers, most, sizeof(*h->placers));
+	h->held = xgrow(h->held, most, sizeof(*h->held));
 	h->matched = xgrow(h->matched, most * counts->n, sizeof(*h->matched));
 	for (int part = 0; part < KEYPART_COUNT; part++) {
 		if (!cut(&pass, (enum keypart)part) && part != KEYPART_WHOLE)
@@ -183,6 +187,7 @@ void hypotheses_match(struct hypotheses *h, const struct hypotheses_keys *keys, 
 void hypotheses_release(struct hypotheses *h)
 {
 	free(h->placers);
+	free(h->held);
 	free(h->matched);
 	*h = (struct hypotheses){ 0 };
 }

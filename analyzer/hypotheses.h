@@ -38,6 +38,7 @@ void hypotheses_counts(int32_t n, const int32_t *known, size_t known_n, struct h
 struct hypotheses {
 	struct placer *placers;
 	size_t placer_n;
+	uint32_t *held;    /* [placer]: keys that it can place at all */
 	uint32_t *matched; /* [placer][count] */
 	size_t count_n;
 };

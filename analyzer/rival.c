@@ -9,6 +9,8 @@
 
 #include "sql/mem.h"
 
+enum { SAMPLED_LEAST = 1, SAMPLED_MOST = 1000 };
+
 double rival_score(double m, double r, double q)
 {
 	double score;
@@ -19,14 +21,33 @@ double rival_score(double m, double r, double q)
 	return m < r ? score + (r - m) * log((r - m) / (r * (1 - q))) : score;
 }
 
-struct rival rival_of(const struct hypotheses_keys *keys, const struct attribute_placement *at, size_t matched)
+static int32_t place(const struct attribute_placement *at, struct key_bytes key)
 {
-	struct rival rival = { *at, matched, xarray(keys->n, sizeof(*rival.said)),
-			       xarray(keys->n, sizeof(*rival.hit)) };
+	return placer_partition(&at->placer, key.bytes, key.len, at->partitions);
+}
 
-	for (size_t i = 0; i < keys->n; i++) {
-		rival.said[i] = placer_partition(&at->placer, keys->key[i].bytes, keys->key[i].len, at->partitions);
-		rival.hit[i] = rival.said[i] == keys->partition[i];
+void rival_scene_prepare(struct rival_scene *scene)
+{
+	if (scene->sampled_n > SAMPLED_MOST)
+		scene->sampled_n = SAMPLED_MOST;
+	if (scene->sampled_n < SAMPLED_LEAST) {
+		scene->sampled = scene->keys.key;
+		scene->sampled_n = scene->keys.n < SAMPLED_MOST ? scene->keys.n : SAMPLED_MOST;
+	}
+	scene->taken = xarray(scene->sampled_n * scene->placed_n, sizeof(*scene->taken));
+	for (size_t i = 0; i < scene->sampled_n; i++)
+		for (size_t j = 0; j < scene->placed_n; j++)
+			scene->taken[i * scene->placed_n + j] = place(&scene->placed[j], scene->sampled[i]);
+}
+
+struct rival rival_of(const struct rival_scene *scene, const struct attribute_placement *at, double score)
+{
+	struct rival rival = { *at, score, xarray(scene->keys.n, sizeof(*rival.said)),
+			       xarray(scene->keys.n, sizeof(*rival.hit)) };
+
+	for (size_t i = 0; i < scene->keys.n; i++) {
+		rival.said[i] = place(at, scene->keys.key[i]);
+		rival.hit[i] = rival.said[i] == scene->keys.partition[i];
 	}
 	return rival;
 }
@@ -64,44 +85,96 @@ static uint64_t pair_of(const struct hypotheses_keys *keys, enum keypart part, s
 	return XXH3_64bits_withSeed(bytes.bytes, bytes.len, (uint64_t)keys->partition[index]);
 }
 
-/*
- * How often the hypothesis would hit if it had nothing to do with the keys: as often as what it says of one key is
- * where another one was seen, and no less than a good hash would. A poor hash can come to few values on keys that are
- * alike.
- */
-static double luck_of(const struct hypotheses_keys *keys, int32_t n, const struct rival *rival, const bool *without)
+/* Whether a key of the scene counts. */
+static bool is_held(const struct rival *rival, const struct rival *without, size_t index)
 {
-	int32_t least = rival->at.partitions < n ? rival->at.partitions : n;
-	double pairs = 0, held = 0, luck;
-	size_t *seen = xarray((size_t)n, sizeof(*seen));
+	return rival->said[index] >= 0 && !(without && without->hit[index]);
+}
 
-	for (size_t i = 0; i < keys->n; i++)
-		if (!without || !without[i])
-			seen[keys->partition[i]]++;
-	for (size_t i = 0; i < keys->n; i++) {
-		if (without && without[i])
+/*
+ * How often the rival would hit if it had nothing to do with where the keys are: as often as what it says of one key is
+ * where another one was seen. A poor hash can come to few values on keys that are alike.
+ */
+static double luck_by_pairs(const struct rival_scene *scene, const struct rival *rival, const struct rival *without)
+{
+	double pairs = 0, held = 0;
+	size_t *seen = xarray((size_t)scene->partitions, sizeof(*seen));
+
+	for (size_t i = 0; i < scene->keys.n; i++)
+		seen[scene->keys.partition[i]] += is_held(rival, without, i);
+	for (size_t i = 0; i < scene->keys.n; i++) {
+		if (!is_held(rival, without, i))
 			continue;
 		held++;
-		if (rival->said[i] >= 0 && rival->said[i] < n)
+		if (rival->said[i] < scene->partitions)
 			pairs += (double)(seen[rival->said[i]] - rival->hit[i]);
 	}
 	free(seen);
-	luck = held > 1 ? pairs / (held * (held - 1)) : 1;
-	return luck > 1.0 / least ? luck : 1.0 / least;
+	return held > 1 ? pairs / (held * (held - 1)) : 1;
 }
 
-double rival_evidence(const struct hypotheses_keys *keys, int32_t n, const struct rival *rival, const bool *without)
+/* Adds a partition where a key cannot have been seen off home and unexplained to the n of out; gives the new n. */
+static size_t rule_out(int32_t *out, size_t n, int32_t partition, int32_t partitions)
+{
+	if (partition < 0 || partition >= partitions)
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (out[i] == partition)
+			return n;
+	out[n] = partition;
+	return n + 1;
+}
+
+/*
+ * The same if the keys were placed by chance: of all partitions where a key of the topic can be seen off home, and
+ * where no other placement explains it, those where the rival puts it. In a topic of two partitions that is all of them
+ * for the opposite of what was explained before.
+ */
+static double luck_by_room(const struct rival_scene *scene, const struct rival *rival, const struct rival *without)
+{
+	int32_t *out = xarray(scene->placed_n + 2, sizeof(*out));
+	double room = 0, there = 0;
+
+	for (size_t i = 0; i < scene->sampled_n; i++) {
+		int32_t said = place(&rival->at, scene->sampled[i]);
+		size_t n = 0;
+
+		if (said < 0)
+			continue;
+		for (size_t j = 0; j < scene->placed_n; j++)
+			n = rule_out(out, n, scene->taken[i * scene->placed_n + j], scene->partitions);
+		if (without)
+			n = rule_out(out, n, place(&without->at, scene->sampled[i]), scene->partitions);
+		room += (double)scene->partitions - (double)n;
+		there += said < scene->partitions && rule_out(out, n, said, scene->partitions) > n;
+	}
+	free(out);
+	return room > 0 ? there / room : 1;
+}
+
+/* The greatest of both and of what a good hash does. */
+static double luck_of(const struct rival_scene *scene, const struct rival *rival, const struct rival *without)
+{
+	int32_t n = scene->partitions;
+	double luck = 1.0 / (rival->at.partitions < n ? rival->at.partitions : n),
+	       pairs = luck_by_pairs(scene, rival, without), room = luck_by_room(scene, rival, without);
+
+	luck = pairs > luck ? pairs : luck;
+	return room > luck ? room : luck;
+}
+
+double rival_evidence(const struct rival_scene *scene, const struct rival *rival, const struct rival *without)
 {
 	bool whole = rival->at.placer.part == KEYPART_WHOLE;
-	uint64_t *hit = xarray(keys->n, sizeof(*hit)), *missed = xarray(keys->n, sizeof(*missed));
-	size_t hit_n = 0, missed_n = 0;
+	size_t n = scene->keys.n, hit_n = 0, missed_n = 0;
+	uint64_t *hit = xarray(n, sizeof(*hit)), *missed = xarray(n, sizeof(*missed));
 
-	for (size_t i = 0; i < keys->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint64_t pair;
 
-		if (without && without[i])
+		if (!is_held(rival, without, i))
 			continue;
-		pair = whole ? i : pair_of(keys, rival->at.placer.part, i);
+		pair = whole ? i : pair_of(&scene->keys, rival->at.placer.part, i);
 		if (rival->hit[i])
 			hit[hit_n++] = pair;
 		else
@@ -113,5 +186,5 @@ double rival_evidence(const struct hypotheses_keys *keys, int32_t n, const struc
 	}
 	free(hit);
 	free(missed);
-	return rival_score((double)hit_n, (double)(hit_n + missed_n), luck_of(keys, n, rival, without));
+	return rival_score((double)hit_n, (double)(hit_n + missed_n), luck_of(scene, rival, without));
 }

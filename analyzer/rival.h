@@ -11,24 +11,38 @@
 #include "analyzer/attribute.h"
 #include "analyzer/hypotheses.h"
 
-struct rival {
-	struct attribute_placement at;
-	size_t matched;
-	int32_t *said; /* where it puts each key, */
-	bool *hit;     /* and whether the key was seen there; both owned */
+/* What a rival is held against. All borrowed but taken. */
+struct rival_scene {
+	struct hypotheses_keys keys;
+	const struct key_bytes *sampled; /* keys of the topic, wherever they are */
+	size_t sampled_n;
+	int32_t partitions;
+	const struct attribute_placement *placed; /* which the keys do not obey: the pipeline's own, earlier causes */
+	size_t placed_n;
+	int32_t *taken; /* [sampled][placed]: where these put the sampled keys */
 };
 
-/* Holds a placement against all of keys; matched is the caller's. Release it. */
-struct rival rival_of(const struct hypotheses_keys *keys, const struct attribute_placement *at, size_t matched);
+/* Fills in taken, which the caller frees, of a scene that is complete but for it. */
+void rival_scene_prepare(struct rival_scene *scene);
+
+struct rival {
+	struct attribute_placement at;
+	double score;  /* the caller's */
+	int32_t *said; /* where it puts each key of the scene; -1: nowhere. Owned, */
+	bool *hit;     /* and whether the key was seen there; owned */
+};
+
+/* Holds a placement against all keys. Release it. */
+struct rival rival_of(const struct rival_scene *scene, const struct attribute_placement *at, double score);
 void rival_release(struct rival *rival);
 
 /* The score of attribute.h: m of r keys, 0 < q <= 1. */
 double rival_score(double m, double r, double q);
 
 /*
- * The score of a rival to be accepted in a topic of n partitions, among the keys that are not in without, one flag a
- * key (NULL: among all of them). Of a part of the key only distinct parts count.
+ * The score of a rival to be accepted, among the keys that without does not explain (NULL: all of them). Of a part of
+ * the key only distinct parts count; keys that it cannot place do not.
  */
-double rival_evidence(const struct hypotheses_keys *keys, int32_t n, const struct rival *rival, const bool *without);
+double rival_evidence(const struct rival_scene *scene, const struct rival *rival, const struct rival *without);
 
 #endif
