@@ -43,7 +43,7 @@ static inline void place_item(const struct fold *f, struct item *item)
 
 static inline size_t cell_of(const struct fold *f, const struct item *item)
 {
-	return item->homeless ? f->placement.cells : item->home * LEGAL_COUNT + item->legal;
+	return item->homeless || !f->placement.cells ? f->placement.cells : item->home * LEGAL_COUNT + item->legal;
 }
 
 /* The record is of the key that the slot stands for. */

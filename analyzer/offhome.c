@@ -80,10 +80,6 @@ static struct offhome_key *add(struct offhome *offhome, const struct key *key, c
 		prune(offhome);
 	if (key->hash >= offhome->bound)
 		return NULL;
-	if (offhome->count == offhome->room) {
-		offhome->room = offhome->room ? offhome->room * 2 : 64;
-		offhome->keys = xgrow(offhome->keys, offhome->room, sizeof(*offhome->keys));
-	}
 	new = &offhome->keys[offhome->count];
 	*new = (struct offhome_key){ .hash = key->hash, .key = xmemdup(key->bytes, key->size), .key_size = key->size,
 				     .partition = record->partition, .home = record->home,
@@ -91,6 +87,14 @@ static struct offhome_key *add(struct offhome *offhome, const struct key *key, c
 				     .first_offset = record->offset, .first_ms = record->timestamp_ms };
 	put(offhome, offhome->count++);
 	return new;
+}
+
+static void begin(struct offhome *offhome)
+{
+	offhome->slots = xarray(SLOTS, sizeof(*offhome->slots));
+	offhome->bound = INT64_MAX;
+	offhome->room = xarray(ROOM + 1, sizeof(*offhome->keys));
+	offhome->keys = (void *)(((uintptr_t)offhome->room + 63) & ~(uintptr_t)63);
 }
 
 /* The key at that place, if it is the one; keys move when the table is pruned. */
@@ -106,8 +110,7 @@ uint32_t offhome_add(struct offhome *offhome, const struct key *key, const struc
 	struct offhome_key *have;
 
 	if (!offhome->slots) {
-		offhome->slots = xarray(SLOTS, sizeof(*offhome->slots));
-		offhome->bound = INT64_MAX;
+		begin(offhome);
 	}
 	if (key->hash >= offhome->bound)
 		return 0;
@@ -136,7 +139,7 @@ void offhome_release(struct offhome *offhome)
 {
 	for (size_t i = 0; i < offhome->count; i++)
 		free(offhome->keys[i].key);
-	free(offhome->keys);
+	free(offhome->room);
 	free(offhome->slots);
 	*offhome = (struct offhome){ 0 };
 }

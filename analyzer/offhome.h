@@ -13,19 +13,24 @@
 
 enum { OFFHOME_KEYS = 100000 };
 
+/* One line of a cache. */
 struct offhome_key {
 	int64_t hash;
+	int64_t first_offset, last_offset, first_ms, last_ms;
 	uint8_t *key;            /* owned */
-	uint32_t key_size;
+	uint32_t records;        /* 2^32 of one key are out of reach */
 	int32_t partition, home;
-	bool stale;              /* at home under an earlier count, from a producer that should have known better */
-	int64_t records, first_offset, last_offset, first_ms, last_ms;
+	uint32_t key_size : 31;
+	uint32_t stale : 1;      /* at home under an earlier count, from a producer that should have known better */
 };
+
+_Static_assert(sizeof(struct offhome_key) == 64, "a key fits a line of a cache");
 
 /* Zero it; release it. */
 struct offhome {
-	struct offhome_key *keys;
-	size_t count, room;
+	struct offhome_key *keys; /* at the begin of a line, in room */
+	void *room;
+	size_t count;
 	uint32_t *slots;         /* index + 1; 0: free */
 	int64_t bound;           /* hashes at or above are not kept; 0 before the first key */
 };
