@@ -1,6 +1,8 @@
 """The loadable extension: a plain SQLite shell reads history through it, on a file that it may not write."""
+import random
 import sqlite3
 import subprocess
+import zlib
 
 import pytest
 
@@ -28,8 +30,8 @@ def index(tmp_path):
 
 
 def shell(index, sql):
-    done = subprocess.run(["sqlite3", "-readonly", "-bail", index, f".load {built('fencepost')}", sql], capture_output=True,
-                          text=True, cwd=index.parent)
+    done = subprocess.run(["sqlite3", "-readonly", "-bail", index], input=f".load {built('fencepost')}\n{sql};\n",
+                          capture_output=True, text=True, cwd=index.parent)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -62,6 +64,18 @@ def test_gap(index):
 
 def test_functions(index):
     assert rows(index, "SELECT murmur2(''), home_partition('user-1', 12), fencepost_chunks_decoded()")[0].startswith("275646681|")
+
+
+def test_crc32_is_pythons(index):
+    """Of random keys up to 64 KiB, as Python's zlib has it, and over a part of the key."""
+    random.seed(31)
+    keys = [random.randbytes(random.choice((0, 1, 3, 4, 17, 100))) for _ in range(2000)] + [random.randbytes(65536)]
+    counts = [random.randint(1, 5000) for _ in keys]
+    values = ",".join(f"(x'{key.hex()}',{n})" for key, n in zip(keys, counts))
+    got = rows(index, f"WITH k (key, n) AS (VALUES {values}) SELECT partition_by('crc32', key, n), "
+                      "partition_by('crc32/windowed', key, n) FROM k")
+    assert [tuple(line.split("|")) for line in got] == [
+        (str(zlib.crc32(key) % n), str(zlib.crc32(key[:-8]) % n) if len(key) >= 8 else "") for key, n in zip(keys, counts)]
 
 
 def test_nothing_is_written(index):

@@ -238,6 +238,10 @@ static void test_librdkafka(void **state)
 		for (size_t j = 0; j < sizeof(pairs) / sizeof(*pairs); j++)
 			assert_int_equal(partitioner_apply(&partitioners[pairs[j].ours], key, len, n),
 					 pairs[j].theirs(NULL, key, len, n, NULL, NULL));
+		/* Of the empty key it draws lots. */
+		if (len)
+			assert_int_equal(partitioner_apply(&partitioners[PARTITIONER_crc32], key, len, n),
+					 rd_kafka_msg_partitioner_consistent_random(NULL, key, len, n, NULL, NULL));
 		assert_int_equal(home_partition(key, len, n),
 				 rd_kafka_msg_partitioner_murmur2(NULL, key, len, n, NULL, NULL));
 	}
