@@ -84,7 +84,8 @@ $(BUILD)/fencepost: $(MAIN_OBJ) $(LIBS)
 
 # The extension: the sql stage again, speaking through SQLite's extension interface.
 EXT_SRC := $(wildcard sql/extension.c sql/functions.c sql/record.c sql/gap.c sql/vtab*.c sql/chunk*.c sql/partitioner.c \
-	sql/verdict.c sql/fencefield.c sql/slot.c sql/entry.c sql/keytext.c sql/keyformat*.c sql/keypart.c sql/placer.c sql/buffer.c sql/mem.c sql/trouble.c sql/db.c sql/run.c sql/faultpoint.c)
+	sql/verdict.c sql/fencefield.c sql/slot.c sql/entry.c sql/keytext.c sql/keyformat*.c sql/keypart.c sql/placer.c \
+	sql/buffer.c sql/mem.c sql/trouble.c sql/db.c sql/run.c sql/faultpoint.c)
 EXT_OBJ := $(patsubst %.c,$(BUILD)/ext/%.o,$(EXT_SRC))
 $(BUILD)/ext/%.o: %.c | $(GEN)/sql_data.h
 	@mkdir -p $(@D)
@@ -93,7 +94,7 @@ $(BUILD)/ext/gen/sql_data.o: $(GEN)/sql_data.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/fencepost.so: $(EXT_OBJ) $(BUILD)/ext/gen/sql_data.o
-	$(CC) $(LDFLAGS) -shared -o $@ $^ $(shell pkg-config --libs libzstd libxxhash)
+	$(CC) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd libxxhash) -lm
 
 # --- tests -------------------------------------------------------------------------------------------------------
 pipeline: $(PIPE_BIN)
