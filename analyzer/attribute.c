@@ -8,6 +8,7 @@
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
 
+#include "analyzer/attribute_left.h"
 #include "analyzer/attribute_share.h"
 #include "analyzer/hypotheses.h"
 #include "analyzer/rival.h"
@@ -414,6 +415,7 @@ void attribute(const struct attribute_input *in, struct attribute_result *out)
 	while (out->n < ATTRIBUTE_CAUSES && out->left >= ATTRIBUTE_LEAST && next_cause(in, &counts, out))
 		;
 	free(counts.count);
+	attribute_left(in, out);
 	if (out->n)
 		attribute_share(in, out);
 }
