@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "analyzer/cause_state.h"
+#include "analyzer/rival.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/mem.h"
 #include "sql_data.h"
+
+/* ln 100: earlier counts are there, so that less is asked of them than of a hypothesis. */
+#define STALE_BOUND 4.6
 
 enum { SEVERAL_LEAST = 3, SEVERAL_PER = 20 }; /* keys in several partitions: so many, and one in so many */
 
@@ -124,19 +128,61 @@ static size_t stale_under(const struct cause_topic *topic, int32_t count)
 	return n;
 }
 
-static void find_stale(struct cause_topic *topic)
+/* The found cause that puts the row where it is as well, or NO_CAUSE. */
+static uint8_t found_of(const struct cause_topic *topic, const struct cause_row *row)
 {
-	struct cause *cause = NULL;
-	size_t most = 0;
+	for (size_t i = 0; i < topic->cause_n; i++) {
+		const struct attribute_placement *at = topic->causes[i].placements;
+
+		if (placer_partition(&at->placer, row->key.bytes, row->key.len, at->partitions) == row->partition)
+			return (uint8_t)i;
+	}
+	return NO_CAUSE;
+}
+
+/*
+ * What another producer puts off home is, by luck, where an earlier count would put it, too. So stale rows go to a
+ * cause that was found, if it explains more of the others than stale rows are left; and where others are left without
+ * a cause, to them, unless there are more of the stale ones than luck would have it. Gives how many remain.
+ */
+static size_t settle_stale(struct cause_topic *topic)
+{
+	size_t own[ATTRIBUTE_CAUSES] = { 0 }, alone = 0, left = 0, stale = 0;
+	double luck = fmin(0.5, (double)topic->known_n / topic->partitions);
 
 	for (size_t i = 0; i < topic->row_n; i++) {
-		if (!topic->rows[i].stale)
-			continue;
-		if (!cause)
-			cause = add_cause(topic, CAUSE_STALE_METADATA, "certain");
-		topic->rows[i].cause = (uint8_t)(cause - topic->causes);
+		const struct cause_row *row = &topic->rows[i];
+
+		if (row->stale)
+			alone += found_of(topic, row) == NO_CAUSE;
+		else if (row->cause != NO_CAUSE)
+			own[row->cause]++;
+		else
+			left += row->key.len > 0;
 	}
-	for (size_t i = 0; cause && i < topic->known_n; i++) {
+	for (size_t i = 0; i < topic->row_n; i++) {
+		struct cause_row *row = &topic->rows[i];
+		uint8_t found = row->stale ? found_of(topic, row) : NO_CAUSE;
+
+		if (found != NO_CAUSE && own[found] >= alone)
+			row->cause = found;
+		stale += row->stale && row->cause == NO_CAUSE;
+	}
+	return left && rival_score((double)stale, (double)(stale + left), luck) <= STALE_BOUND ? 0 : stale;
+}
+
+static void find_stale(struct cause_topic *topic)
+{
+	struct cause *cause;
+	size_t most = 0;
+
+	if (!settle_stale(topic))
+		return;
+	cause = add_cause(topic, CAUSE_STALE_METADATA, "certain");
+	for (size_t i = 0; i < topic->row_n; i++)
+		if (topic->rows[i].stale && topic->rows[i].cause == NO_CAUSE)
+			topic->rows[i].cause = (uint8_t)(cause - topic->causes);
+	for (size_t i = 0; i < topic->known_n; i++) {
 		size_t n = stale_under(topic, topic->known[i]);
 
 		if (n <= most)
@@ -198,13 +244,13 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* The rows without a cause and with a key that is not empty, by hash, key and partition. The caller frees. */
-static struct cause_row **rows_left(struct cause_topic *topic, size_t *n)
+static struct cause_row **rows_left(struct cause_topic *topic, bool stale, size_t *n)
 {
 	struct cause_row **rows = xarray(topic->row_n, sizeof(*rows));
 
 	*n = 0;
 	for (size_t i = 0; i < topic->row_n; i++)
-		if (topic->rows[i].cause == NO_CAUSE && topic->rows[i].key.len)
+		if (topic->rows[i].cause == NO_CAUSE && topic->rows[i].key.len && (stale || !topic->rows[i].stale))
 			rows[(*n)++] = &topic->rows[i];
 	qsort(rows, *n, sizeof(*rows), by_hash);
 	return rows;
@@ -275,7 +321,7 @@ static bool are_in_one(const struct cause_topic *topic, struct cause_row *const 
 static void find_rest(struct cause_topic *topic, const struct attribute_result *result)
 {
 	size_t n;
-	struct cause_row **rows = rows_left(topic, &n);
+	struct cause_row **rows = rows_left(topic, true, &n);
 	bool several = are_in_several(rows, n), one = !several && are_in_one(topic, rows, n);
 	struct cause *cause;
 
@@ -306,11 +352,8 @@ static void find_causes(struct cause_topic *topic)
 				      .own = topic->own };
 	struct attribute_seen *seen;
 	struct cause_row **rows;
-	uint8_t first;
 
-	find_stale(topic);
-	first = (uint8_t)topic->cause_n;
-	rows = rows_left(topic, &in.seen_n);
+	rows = rows_left(topic, false, &in.seen_n);
 	seen = xarray(in.seen_n, sizeof(*seen));
 	for (size_t i = 0; i < in.seen_n; i++)
 		seen[i] = (struct attribute_seen){ rows[i]->key, rows[i]->partition };
@@ -319,17 +362,49 @@ static void find_causes(struct cause_topic *topic)
 	topic->needed = result.needed;
 	for (size_t i = 0; i < result.n; i++) {
 		add_found(topic, &result.cause[i]);
-		topic->causes[first + i].ratio =
+		topic->causes[i].ratio =
 			result.cause[i].share * (double)in.seen_n / (double)result.cause[i].explained;
 	}
 	for (size_t i = 0; i < in.seen_n; i++)
 		if (result.label[i] != ATTRIBUTE_NONE)
-			rows[i]->cause = (uint8_t)(first + result.label[i]);
+			rows[i]->cause = result.label[i];
+	find_stale(topic);
 	find_empty(topic);
 	find_rest(topic, &result);
 	attribute_release(&result);
 	free(seen);
 	free(rows);
+}
+
+/*
+ * Beside a pipeline whose keys are parts of record keys, a co-partitioned topic may have such record keys, too. They
+ * were held against homes of whole keys, since nothing says which it has: this placement says it, and is no fault.
+ */
+static bool is_right(const struct cause_topic *topic, const struct cause *cause)
+{
+	for (size_t i = 0; i < cause->placement_n && topic->right_part != KEYPART_WHOLE; i++) {
+		const struct attribute_placement *at = &cause->placements[i];
+
+		if (at->placer.partitioner == topic->own.partitioner && at->placer.part == topic->right_part &&
+		    at->partitions == topic->partitions)
+			return true;
+	}
+	return false;
+}
+
+static void drop_cause(struct cause_topic *topic, size_t index)
+{
+	for (size_t i = 0; i < topic->row_n; i++) {
+		struct cause_row *row = &topic->rows[i];
+
+		if (row->cause == index)
+			row->cause = NO_CAUSE;
+		else if (row->cause != NO_CAUSE && row->cause > index)
+			row->cause--;
+	}
+	free(topic->causes[index].placements);
+	topic->cause_n--;
+	memmove(&topic->causes[index], &topic->causes[index + 1], (topic->cause_n - index) * sizeof(topic->causes[0]));
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------ */
@@ -351,7 +426,7 @@ static void release(struct cause_topic *topic)
 
 static int begin(sqlite3_stmt *row, struct cause_topic *topic, struct trouble *t)
 {
-	const char *own = (const char *)sqlite3_column_text(row, 3);
+	const char *own = (const char *)sqlite3_column_text(row, 3), *part = (const char *)sqlite3_column_text(row, 6);
 
 	*topic = (struct cause_topic){
 		.topic_id = sqlite3_column_int64(row, 0),
@@ -361,7 +436,11 @@ static int begin(sqlite3_stmt *row, struct cause_topic *topic, struct trouble *t
 		.rows = xarray((size_t)sqlite3_column_int64(row, 5), sizeof(*topic->rows)),
 	};
 	topic->parts = xarray((size_t)topic->partitions, sizeof(*topic->parts));
-	return placer_parse(own, &topic->own) ? 0 : trouble_set(t, "there is no partitioner \"%s\"", own);
+	if (!placer_parse(own, &topic->own))
+		return trouble_set(t, "there is no partitioner \"%s\"", own);
+	if (!keypart_by_word(part, strlen(part), &topic->right_part))
+		return trouble_set(t, "there is no key part \"%s\"", part);
+	return 0;
 }
 
 static int work(sqlite3 *db, struct cause_topic *topic, struct trouble *t)
@@ -369,6 +448,9 @@ static int work(sqlite3 *db, struct cause_topic *topic, struct trouble *t)
 	if (read_topic(db, topic, t) < 0)
 		return -1;
 	find_causes(topic);
+	for (size_t i = topic->cause_n; i-- > 0;)
+		if (is_right(topic, &topic->causes[i]))
+			drop_cause(topic, i);
 	cause_sum(topic);
 	return cause_write(db, topic, t);
 }

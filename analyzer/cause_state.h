@@ -71,6 +71,7 @@ struct cause_topic {
 	int64_t topic_id;
 	char *name, *pipeline;
 	struct placer own;
+	enum keypart right_part; /* of a co-partitioned topic: keys placed by this part are where they belong */
 	int32_t partitions;
 	int32_t *known; /* earlier counts */
 	size_t known_n;

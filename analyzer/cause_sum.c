@@ -192,6 +192,8 @@ void cause_sum(struct cause_topic *topic)
 	for (size_t i = 0; i < topic->row_n; i++) {
 		struct cause *cause = &topic->causes[topic->rows[i].cause];
 
+		if (topic->rows[i].cause == NO_CAUSE)
+			continue;
 		add_row(cause, &topic->rows[i]);
 		add_sample(cause, &topic->rows[i]);
 	}

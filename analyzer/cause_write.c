@@ -9,6 +9,7 @@
 #include "analyzer/bulk.h"
 #include "analyzer/findingid.h"
 #include "analyzer/remedy.h"
+#include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/mem.h"
 #include "sql/run.h"
@@ -285,7 +286,7 @@ static void fill_label(void *context, size_t index, struct bulk_row *row)
 	bulk_int(row, of->partition);
 	bulk_int(row, of->hash);
 	bulk_blob(row, of->key.bytes, of->key.len);
-	bulk_int(row, of->cause);
+	bulk_int(row, of->cause == NO_CAUSE ? UNKNOWN : of->cause);
 	bulk_int(row, labels->topic->topic_id);
 }
 
@@ -331,5 +332,7 @@ int cause_write(sqlite3 *db, const struct cause_topic *topic, struct trouble *t)
 	    write_each(db, sql_queries_cause_partition_add, topic, write_partitions, t) < 0 ||
 	    write_each(db, sql_queries_cause_key_add, topic, write_sample, t) < 0)
 		return -1;
-	return write_labels(db, topic, t);
+	if (topic->cause_n && write_labels(db, topic, t) < 0)
+		return -1;
+	return script_run(db, sql_queries_cause_stale, topic->topic_id, t);
 }
