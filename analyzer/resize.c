@@ -8,6 +8,9 @@
 #include "sql/mem.h"
 #include "sql_data.h"
 
+/* First records of a partition, and partitions, some of which may have come late. */
+enum { FEW = 8, PARTITIONS_FEW = 3 };
+
 /* --- where partitions begin --------------------------------------------------------------------------------------- */
 
 static int read_start(sqlite3_stmt *stmt, const struct fold_topic *topic, const struct fold_partition *part,
@@ -68,6 +71,8 @@ static int make_exact(struct resize *r, int32_t partition, struct trouble *t)
 
 		if (ms > latest)
 			latest = ms;
+		if (i < part.from + FEW)
+			start->late_ms = latest;
 		if (latest - ms > start->fall)
 			start->fall = latest - ms;
 	}
@@ -114,11 +119,52 @@ static int64_t later(int64_t ms, int64_t by)
 	return __builtin_add_overflow(ms, by, &sum) ? INT64_MAX : sum;
 }
 
-int64_t resize_begun_ms(const struct resize *r, int32_t n)
+/* How far times fall where partitions at or above n begin. */
+static int64_t fall_at(const struct resize *r, int32_t n)
 {
 	const struct resize_start *first = &r->start[r->first_at[n]];
 
-	return later(first->ms, first->fall > r->fall ? first->fall : r->fall);
+	return first->fall > r->fall ? first->fall : r->fall;
+}
+
+int64_t resize_begun_ms(const struct resize *r, int32_t n)
+{
+	return later(r->start[r->first_at[n]].ms, fall_at(r, n));
+}
+
+/* Of the partitions at or above n, the one that begins after a few others did. UNKNOWN: there are not so many. */
+static int64_t begin_of_few(const struct resize *r, int32_t n)
+{
+	int64_t least[PARTITIONS_FEW];
+	int found = 0;
+
+	for (int32_t p = n; p < r->count; p++) {
+		int64_t ms = r->start[p].ms;
+		int at = found;
+
+		if (ms == UNKNOWN || (found == PARTITIONS_FEW && ms >= least[found - 1]))
+			continue;
+		if (found < PARTITIONS_FEW)
+			found++;
+		else
+			at--;
+		for (; at > 0 && least[at - 1] > ms; at--)
+			least[at] = least[at - 1];
+		least[at] = ms;
+	}
+	return found == PARTITIONS_FEW ? least[found - 1] : UNKNOWN;
+}
+
+/*
+ * When producers began to go by more than n partitions, for those who are to be called late. The first record may have
+ * come late itself, with an older time: where a few records, or partitions, do not bear it out, theirs counts.
+ */
+static int64_t settled_ms(const struct resize *r, int32_t n)
+{
+	const struct resize_start *first = &r->start[r->first_at[n]];
+	int64_t few = begin_of_few(r, n), ms = few != UNKNOWN && few < first->late_ms ? few : first->late_ms;
+
+	return later(first->ms, METADATA_AGE_MS) < ms ? ms : first->ms;
 }
 
 bool resize_has_before(const struct resize *r, int32_t n, int64_t ms)
@@ -202,7 +248,7 @@ static int set_times(struct resize *r, size_t ordinal, struct fold_resize *resiz
 	first = &r->start[resize->begin_partition];
 	resize->begin_offset = first->offset;
 	resize->begin_late = first->offset > 0;
-	resize->end_ms = later(resize_begun_ms(r, resize->from), METADATA_AGE_MS);
+	resize->end_ms = later(later(settled_ms(r, resize->from), fall_at(r, resize->from)), METADATA_AGE_MS);
 	return set_stale(r, ordinal, resize->end_ms, t);
 }
 

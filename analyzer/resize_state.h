@@ -18,6 +18,7 @@ struct resize_start {
 	int64_t ms;              /* of the first record, or where that is not exact the least of its chunk; UNKNOWN: none */
 	int64_t offset;          /* of the first record */
 	int64_t fall;            /* how far times fall within the first chunk; only where exact */
+	int64_t late_ms;         /* the latest of the first few records; only where exact */
 	bool exact;
 };
 
