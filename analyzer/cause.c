@@ -1,19 +1,14 @@
 /* cause: topic by topic, what needs no statistics first, then the rest. */
 #include "analyzer/cause.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/cause_state.h"
-#include "analyzer/rival.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/mem.h"
 #include "sql_data.h"
-
-/* ln 100: earlier counts are there, so that less is asked of them than of a hypothesis. */
-#define STALE_BOUND 4.6
 
 enum { SEVERAL_LEAST = 3, SEVERAL_PER = 20 }; /* keys in several partitions: so many, and one in so many */
 
@@ -128,55 +123,12 @@ static size_t stale_under(const struct cause_topic *topic, int32_t count)
 	return n;
 }
 
-/* The found cause that puts the row where it is as well, or NO_CAUSE. */
-static uint8_t found_of(const struct cause_topic *topic, const struct cause_row *row)
-{
-	for (size_t i = 0; i < topic->cause_n; i++) {
-		const struct attribute_placement *at = topic->causes[i].placements;
-
-		if (placer_partition(&at->placer, row->key.bytes, row->key.len, at->partitions) == row->partition)
-			return (uint8_t)i;
-	}
-	return NO_CAUSE;
-}
-
-/*
- * What another producer puts off home is, by luck, where an earlier count would put it, too. So stale rows go to a
- * cause that was found, if it explains more of the others than stale rows are left; and where others are left without
- * a cause, to them, unless there are more of the stale ones than luck would have it. Gives how many remain.
- */
-static size_t settle_stale(struct cause_topic *topic)
-{
-	size_t own[ATTRIBUTE_CAUSES] = { 0 }, alone = 0, left = 0, stale = 0;
-	double luck = fmin(0.5, (double)topic->known_n / topic->partitions);
-
-	for (size_t i = 0; i < topic->row_n; i++) {
-		const struct cause_row *row = &topic->rows[i];
-
-		if (row->stale)
-			alone += found_of(topic, row) == NO_CAUSE;
-		else if (row->cause != NO_CAUSE)
-			own[row->cause]++;
-		else
-			left += row->key.len > 0;
-	}
-	for (size_t i = 0; i < topic->row_n; i++) {
-		struct cause_row *row = &topic->rows[i];
-		uint8_t found = row->stale ? found_of(topic, row) : NO_CAUSE;
-
-		if (found != NO_CAUSE && own[found] >= alone)
-			row->cause = found;
-		stale += row->stale && row->cause == NO_CAUSE;
-	}
-	return left && rival_score((double)stale, (double)(stale + left), luck) <= STALE_BOUND ? 0 : stale;
-}
-
 static void find_stale(struct cause_topic *topic)
 {
 	struct cause *cause;
 	size_t most = 0;
 
-	if (!settle_stale(topic))
+	if (!cause_settle_stale(topic))
 		return;
 	cause = add_cause(topic, CAUSE_STALE_METADATA, "certain");
 	for (size_t i = 0; i < topic->row_n; i++)
@@ -368,6 +320,8 @@ static void find_causes(struct cause_topic *topic)
 	for (size_t i = 0; i < in.seen_n; i++)
 		if (result.label[i] != ATTRIBUTE_NONE)
 			rows[i]->cause = result.label[i];
+	if (topic->cause_n > 1)
+		cause_mark_shared(topic);
 	find_stale(topic);
 	find_empty(topic);
 	find_rest(topic, &result);

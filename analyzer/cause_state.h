@@ -35,11 +35,13 @@ struct cause_row {
 	int32_t partition, home;
 	uint8_t cause; /* index, or NO_CAUSE */
 	bool stale;
+	bool shared; /* another cause explains it as well: it says nothing of when */
 };
 
 /* What a cause did in one partition; records 0: nothing. */
 struct cause_place {
 	int64_t keys, records, first_offset, last_offset, first_ms, last_ms;
+	bool timed; /* by rows that are not shared */
 };
 
 struct cause {
@@ -86,6 +88,17 @@ struct cause_topic {
 	struct cause causes[CAUSES_MOST];
 	size_t cause_n;
 };
+
+/*
+ * Once the causes of attribute are there, and no others. What another producer puts off home is, by luck, where an
+ * earlier count would put it, too. So stale rows go to a cause that was found, if it explains more of the others than
+ * stale rows are left; and where others are left without a cause, to them, unless there are more of the stale ones
+ * than luck would have it. Gives how many remain.
+ */
+size_t cause_settle_stale(struct cause_topic *topic);
+
+/* Likewise: marks the rows that several of the causes explain. */
+void cause_mark_shared(struct cause_topic *topic);
 
 /* Fills in what the causes of rows are of the topic. */
 void cause_sum(struct cause_topic *topic);

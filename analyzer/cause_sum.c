@@ -17,15 +17,18 @@ enum { RECORDS_LEAST = 20, SAMPLED_LEAST = 50 }; /* fewer say nothing of a patte
 /* Of the records in its time, off home among them, as many as if it had placed them all. */
 #define ALL_OF_THEM 0.95
 
+/* Shared rows come last: they give times only where there are no others. */
 static void add_row(struct cause *cause, const struct cause_row *row)
 {
 	struct cause_place *place = &cause->places[row->partition];
+	bool gives = !row->shared || !place->timed;
 
-	if (place->records == 0 || row->first_offset < place->first_offset) {
+	place->timed |= !row->shared;
+	if (place->records == 0 || (gives && row->first_offset < place->first_offset)) {
 		place->first_offset = row->first_offset;
 		place->first_ms = row->first_ms;
 	}
-	if (place->records == 0 || row->last_offset > place->last_offset) {
+	if (place->records == 0 || (gives && row->last_offset > place->last_offset)) {
 		place->last_offset = row->last_offset;
 		place->last_ms = row->last_ms;
 	}
@@ -72,11 +75,15 @@ static void take_ends(const struct cause_topic *topic, struct cause *cause)
 
 static void find_ends(const struct cause_topic *topic, struct cause *cause)
 {
+	bool timed = false;
+
+	for (int32_t p = 0; p < topic->partitions; p++)
+		timed |= cause->places[p].timed;
 	cause->first_partition = cause->last_partition = -1;
 	for (int32_t p = 0; p < topic->partitions; p++) {
 		const struct cause_place *place = &cause->places[p];
 
-		if (!place->records)
+		if (!place->records || place->timed != timed)
 			continue;
 		if (cause->first_partition < 0 || place->first_ms < cause->places[cause->first_partition].first_ms)
 			cause->first_partition = p;
@@ -185,18 +192,24 @@ static void sum_one(const struct cause_topic *topic, struct cause *cause)
 		find_pattern(topic, cause, part);
 }
 
+static void add_rows(struct cause_topic *topic, bool shared)
+{
+	for (size_t i = 0; i < topic->row_n; i++) {
+		const struct cause_row *row = &topic->rows[i];
+
+		if (row->cause == NO_CAUSE || row->shared != shared)
+			continue;
+		add_row(&topic->causes[row->cause], row);
+		add_sample(&topic->causes[row->cause], row);
+	}
+}
+
 void cause_sum(struct cause_topic *topic)
 {
 	for (size_t i = 0; i < topic->cause_n; i++)
 		topic->causes[i].places = xarray((size_t)topic->partitions, sizeof(*topic->causes[i].places));
-	for (size_t i = 0; i < topic->row_n; i++) {
-		struct cause *cause = &topic->causes[topic->rows[i].cause];
-
-		if (topic->rows[i].cause == NO_CAUSE)
-			continue;
-		add_row(cause, &topic->rows[i]);
-		add_sample(cause, &topic->rows[i]);
-	}
+	add_rows(topic, false);
+	add_rows(topic, true);
 	for (size_t i = 0; i < topic->cause_n; i++)
 		sum_one(topic, &topic->causes[i]);
 }

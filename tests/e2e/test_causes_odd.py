@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 
 import cli
 import reference
-from test_causes import CRC32, GOOD, N, START, placed, produce, user, woven
+from test_causes import CRC32, GOOD, N, START, crc32, fnv1a, placed, produce, time_of, user, woven
 
 RNG = random.Random(3)
 OLD = placed(lambda key: reference.home(key, 6), range(600))
@@ -28,6 +28,7 @@ RELATIVES = {
 TOPICS = {
     **RELATIVES, "crc32-after-resize": OLD + GOOD + PAUSE + woven(GOOD, CRC32),
     "chance-after-resize": OLD + GOOD + PAUSE + woven(GOOD, [(user(i), RNG.randrange(N)) for i in range(1000, 1300)]),
+    "fnv1a-then-crc32": placed(fnv1a, range(600)) + placed(crc32, range(600)),
     "windowed": windowed(300), "windowed-too": windowed(300),
 }
 SETTINGS = {"crc32-after-resize": KNOWN, "chance-after-resize": KNOWN,
@@ -101,6 +102,16 @@ def test_luck_under_an_earlier_count(world, pipeline):
 def test_chance_under_an_earlier_count(world):
     [cause] = causes(world, "chance-after-resize")
     assert (cause["evidence"]["kind"], cause["evidence"]["confidence"]) == ("unknown", "unknown"), cause["detail"]
+
+
+def test_one_wrong_producer_after_another(world):
+    """The keys that both put into one partition say nothing of when either of them was there."""
+    begin = {m["partitioner"]: (cause["evidence"]["first"]["time_ms"], cause["evidence"]["last"]["time_ms"])
+             for cause in causes(world, "fnv1a-then-crc32") for m in cause["evidence"]["class"]}
+    assert set(begin) == {"fnv1a", "crc32"}
+    for name, first, last in (("fnv1a", 0, 599), ("crc32", 600, 1199)):
+        assert time_of(first) <= begin[name][0] < time_of(first + 20), name
+        assert time_of(last - 20) < begin[name][1] <= time_of(last), name
 
 
 def test_topics_of_windowed_keys_side_by_side(world):
