@@ -25,6 +25,7 @@ static int read_start(sqlite3_stmt *stmt, const struct fold_topic *topic, const 
 	db_bind_int(stmt, 3, part->indexed_end);
 	more = db_step(stmt, t);
 	if (more > 0) {
+		start->any = true;
 		start->offset = db_int(stmt, 0);
 		start->ms = db_int(stmt, 1);
 	}
@@ -173,6 +174,14 @@ bool resize_has_before(const struct resize *r, int32_t n, int64_t ms)
 		if (r->start[p].ms != UNKNOWN && r->start[p].ms < ms)
 			return true;
 	return false;
+}
+
+bool resize_is_unused(const struct resize *r, int32_t n)
+{
+	for (int32_t p = n; p < r->count; p++)
+		if (r->start[p].any)
+			return false;
+	return true;
 }
 
 int64_t resize_begin_ms(const struct resize *r, int32_t n)

@@ -8,6 +8,9 @@
  * and where no other partitioner under the present count explains them as well. The best one is taken first, and the
  * rest are asked again.
  *
+ * Where no record is in a partition at or above n at all, everything is from before: an audit that comes soon after a
+ * change sees that, since producers take minutes to learn of it.
+ *
  * One partition takes every key, so what stands there before the others begin proves nothing by itself. It is taken for
  * a count of one where its keys stand at random, and those of the other partitions, later, at home.
  *
@@ -213,9 +216,17 @@ static struct proof proof_at(const struct resize *r, int32_t n)
 
 	while (proof.to < r->count && r->first_at[proof.to] == r->first_at[n])
 		proof.to++;
-	if (r->first_at[n] >= 0 && r->start[below].ms != UNKNOWN)
+	if (resize_is_unused(r, n))
+		proof.begin_ms = proof.gap_ms = INT64_MAX;
+	else if (r->first_at[n] >= 0 && r->start[below].ms != UNKNOWN)
 		proof.gap_ms = r->start[r->first_at[n]].ms - r->start[below].ms;
 	return proof;
+}
+
+/* There is a record below n from before any above it. Where there are none above, nobody may have known of them yet. */
+static bool can_prove(const struct resize *r, int32_t n)
+{
+	return resize_is_unused(r, n) || (r->first_at[n] >= 0 && resize_has_before(r, n, resize_begun_ms(r, n)));
 }
 
 /* Of many, those are taken that began longest after all below them: partitions of a new topic begin together. */
@@ -226,7 +237,7 @@ static void list(const struct resize *r, struct proofs *proofs)
 	for (int32_t n = 1; n < r->count;) {
 		struct proof proof = proof_at(r, n);
 
-		if (r->first_at[n] >= 0 && resize_has_before(r, n, resize_begun_ms(r, n))) {
+		if (can_prove(r, n)) {
 			proofs->at = xgrow(proofs->at, proofs->n + 1, sizeof(*proofs->at));
 			proofs->at[proofs->n++] = proof;
 		}
@@ -242,7 +253,8 @@ static void list(const struct resize *r, struct proofs *proofs)
 	for (size_t i = 0; i < kept; i++) {
 		proofs->at[kept + i] = proofs->at[i];
 		proofs->at[kept + i].latest = true;
-		proofs->at[i].begin_ms = resize_begun_ms(r, proofs->at[i].from);
+		if (!resize_is_unused(r, proofs->at[i].from))
+			proofs->at[i].begin_ms = resize_begun_ms(r, proofs->at[i].from);
 		proofs->candidates += 2 * (proofs->at[i].to - proofs->at[i].from);
 	}
 	proofs->n = kept * 2;

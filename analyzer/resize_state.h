@@ -20,6 +20,7 @@ struct resize_start {
 	int64_t fall;            /* how far times fall within the first chunk; only where exact */
 	int64_t late_ms;         /* the latest of the first few records; only where exact */
 	bool exact;
+	bool any;                /* there are records, whatever their times */
 };
 
 struct resize {
@@ -39,6 +40,9 @@ bool resize_has_before(const struct resize *r, int32_t n, int64_t ms);
 
 /* The first record at or above n, 0 < n < count, came then; UNKNOWN: none did, or no record below n came before it. */
 int64_t resize_begin_ms(const struct resize *r, int32_t n);
+
+/* No partition at or above n, n < count, has a record. */
+bool resize_is_unused(const struct resize *r, int32_t n);
 
 /* It came by then, even if times had fallen there as far as they do anywhere. n is one that has begun. */
 int64_t resize_begun_ms(const struct resize *r, int32_t n);

@@ -33,7 +33,10 @@ GROUP BY pipeline, reason;
 SELECT pipeline.name AS pipeline, topic.topic, NULL AS partition, NULL AS offset, NULL AS key, NULL AS redis_key,
 	r.from_count || ' ' || r.to_count AS identity,
 	printf('%s grew from %d to %d partitions', topic.topic, r.from_count, r.to_count)
-		|| iif(r.begin_ms IS NULL, ', and no record shows when', printf(iif(r.begin_late, ' at %s or before',
+		|| iif(r.begin_ms IS NULL, iif(r.source = 'run' OR EXISTS (SELECT 1 FROM partition_state AS p
+				WHERE p.topic_id = r.topic_id AND p.partition >= r.from_count AND p.records > 0),
+			', and no record shows when',
+			', or its producers take it for one of so few, for no record is in the others'), printf(iif(r.begin_late, ' at %s or before',
 			' at %s'), strftime('%Y-%m-%dT%H:%M:%fZ', r.begin_ms / 1000.0, 'unixepoch')))
 		|| printf(': of %d %s from before, %d kept %s home (%.1f expected), %d %s been rebased since, and '
 			|| '%d will be by the next record', r.keys, iif(r.keys = 1, 'key', 'keys'), r.kept,

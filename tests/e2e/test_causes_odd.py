@@ -29,7 +29,7 @@ TOPICS = {
     **RELATIVES, "crc32-after-resize": OLD + GOOD + PAUSE + woven(GOOD, CRC32),
     "chance-after-resize": OLD + GOOD + PAUSE + woven(GOOD, [(user(i), RNG.randrange(N)) for i in range(1000, 1300)]),
     "fnv1a-then-crc32": placed(fnv1a, range(600)) + placed(crc32, range(600)),
-    "windowed": windowed(300), "windowed-too": windowed(300),
+    "unused": OLD, "windowed": windowed(300), "windowed-too": windowed(300),
 }
 SETTINGS = {"crc32-after-resize": KNOWN, "chance-after-resize": KNOWN,
             "windowed": {"key.part": "windowed"}, "windowed-too": {"key.part": "windowed"}}
@@ -124,3 +124,12 @@ def test_a_late_record_begins_a_new_partition(world):
     [resized] = world.findings["late"]
     assert (resized["check"], resized["evidence"]["from"], resized["evidence"]["to"]) == ("topic-resized", 6, N)
     assert resized["evidence"]["stale"] == {"keys": 0, "records": 0}
+
+
+def test_partitions_that_nobody_uses_yet(world):
+    """As an audit sees it that comes before the producers know of the new partitions."""
+    [resized] = world.findings["unused"]
+    evidence = resized["evidence"]
+    assert (resized["check"], evidence["from"], evidence["to"], evidence["begin"]) == ("topic-resized", 6, N, None)
+    assert (evidence["keys"], evidence["to_rebase"]) == (len(OLD), len(off_home("unused")))
+    assert "or its producers take it for one of so few" in resized["detail"]
