@@ -19,6 +19,8 @@
 static const char *const kind_words[] = { CAUSE_KINDS(X) };
 #undef X
 
+enum { HINT_LEAST = 3 }; /* fewer keys fit some count by luck */
+
 static const char AGAIN[] = "The records off home went to the DLQ and must be produced again.";
 
 /* The kind and by what it was placed: what makes the finding the same one in the next run. The caller frees. */
@@ -87,6 +89,35 @@ static char *remedy_of_count(const struct cause_topic *topic, const struct cause
 		AGAIN);
 }
 
+/* Whether all rows of the cause are where the topic's own placer would put them over so many partitions. */
+static bool all_under(const struct cause_topic *topic, const struct cause *cause, int32_t count)
+{
+	for (size_t i = 0; i < topic->row_n; i++) {
+		const struct cause_row *row = &topic->rows[i];
+
+		if (row->cause == cause - topic->causes &&
+		    placer_partition(&topic->own, row->key.bytes, row->key.len, count) != row->partition)
+			return false;
+	}
+	return true;
+}
+
+/* Of too few keys for an answer. An earlier count may put all of them where they are. */
+static char *remedy_of_few(const struct cause_topic *topic, const struct cause *cause)
+{
+	for (int32_t count = topic->partitions - 1; count > 0 && cause->keys >= HINT_LEAST; count--)
+		if (all_under(topic, cause, count))
+			return xprintf(
+				"All of them are where %d partitions would have them: if the topic once had so many, name "
+				"that count in partitions.before. Else look for their producers, and audit again when there "
+				"are more distinct keys. %s",
+				(int)count, AGAIN);
+	return xprintf(
+		"Look for the producers of the sample keys. An answer needs more distinct keys: audit again when there "
+		"are. %s",
+		AGAIN);
+}
+
 /* The caller frees. */
 static char *remedy_of(const struct cause_topic *topic, const struct cause *cause)
 {
@@ -128,10 +159,7 @@ static char *remedy_of(const struct cause_topic *topic, const struct cause *caus
 			"or by another field than the key, or has a partitioner of its own. Let it place them by the "
 			"key. %s",
 			AGAIN);
-	return xprintf(
-		"Look for the producers of the sample keys. An answer needs more distinct keys: audit again when there "
-		"are. %s",
-		AGAIN);
+	return remedy_of_few(topic, cause);
 }
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ TOPICS = {
     **RELATIVES, "crc32-after-resize": OLD + GOOD + PAUSE + woven(GOOD, CRC32),
     "chance-after-resize": OLD + GOOD + PAUSE + woven(GOOD, [(user(i), RNG.randrange(N)) for i in range(1000, 1300)]),
     "fnv1a-then-crc32": placed(fnv1a, range(600)) + placed(crc32, range(600)),
-    "unused": OLD, "windowed": windowed(300), "windowed-too": windowed(300),
+    "few-before-resize": OLD[:8] + GOOD, "unused": OLD, "windowed": windowed(300), "windowed-too": windowed(300),
 }
 SETTINGS = {"crc32-after-resize": KNOWN, "chance-after-resize": KNOWN,
             "windowed": {"key.part": "windowed"}, "windowed-too": {"key.part": "windowed"}}
@@ -133,3 +133,9 @@ def test_partitions_that_nobody_uses_yet(world):
     assert (resized["check"], evidence["from"], evidence["to"], evidence["begin"]) == ("topic-resized", 6, N, None)
     assert (evidence["keys"], evidence["to_rebase"]) == (len(OLD), len(off_home("unused")))
     assert "or its producers take it for one of so few" in resized["detail"]
+
+
+def test_too_few_keys_from_before_a_resize(world):
+    [cause] = causes(world, "few-before-resize")
+    assert (cause["evidence"]["kind"], cause["evidence"]["confidence"]) == ("unknown", "ambiguous"), cause["detail"]
+    assert "where 6 partitions would have them" in cause["remedy"] and "partitions.before" in cause["remedy"]
