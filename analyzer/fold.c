@@ -25,7 +25,7 @@ enum { SAMPLE_COST = sizeof(struct key_place) + sizeof(struct fence_ref) + 4 };
 
 /*
  * Makes the sample of a topic without fences so small that it will hardly have to be made smaller again: keys come
- * faster at the beginning.
+ * faster at the beginning. Recent keys are sampled like the others then, for all of them may be recent.
  */
 static int thin_out(struct fold *f)
 {
@@ -34,6 +34,8 @@ static int thin_out(struct fold *f)
 	while (shift < 16 && f->total > 0 && f->done << (shift + 3) < f->total)
 		shift++;
 	f->topic->threshold >>= shift;
+	if (f->topic->recent_threshold > f->topic->threshold)
+		f->topic->recent_threshold = f->topic->threshold;
 	return 0;
 }
 

@@ -48,6 +48,14 @@ def produce_late(broker, topic):
     assert producer.flush(30) == 0
 
 
+def produce_many(broker, topic, keys):
+    """More keys than a topic without fences is sampled for, all of them recent, and all off home."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 10**6})
+    for i in range(keys):
+        producer.produce(topic, b"v", user(i), crc32(user(i)), timestamp=START + i)
+    assert producer.flush(60) == 0
+
+
 @pytest.fixture(scope="module")
 def world(broker, fencepost, tmp_path_factory):
     folder, names = tmp_path_factory.mktemp("causes-odd"), {topic: f"odd-{topic}" for topic in TOPICS}
@@ -139,3 +147,18 @@ def test_too_few_keys_from_before_a_resize(world):
     [cause] = causes(world, "few-before-resize")
     assert (cause["evidence"]["kind"], cause["evidence"]["confidence"]) == ("unknown", "ambiguous"), cause["detail"]
     assert "where 6 partitions would have them" in cause["remedy"] and "partitions.before" in cause["remedy"]
+
+
+def test_more_recent_keys_than_are_sampled(broker, fencepost, tmp_path):
+    keys, topic = 130_000, broker.create_topic("odd-many", N, {"retention.ms": -1})
+    produce_many(broker, topic, keys)
+    config = tmp_path / "fencepost.yaml"
+    config.write_text(json.dumps({"index": "fencepost.db", "kafka": {"bootstrap.servers": broker.bootstrap},
+                                  "redis": "none", "pipelines": {"many": {"topic": topic, "horizon": "age:1ms"}}}))
+    audit = fencepost.run(["audit", "-q", "-c", config, "-o", tmp_path / "report"], cwd=tmp_path, timeout=30)
+    assert audit.code == 2, audit.out + audit.err
+    [cause] = [f for f in cli.Report(tmp_path / "report").findings if f["check"] == "copartition-cause"]
+    broken = sum(crc32(user(i)) != reference.home(user(i), N) for i in range(keys))
+    assert (cause["evidence"]["exact"], cause["evidence"]["keys"], cause["evidence"]["records"]) == (False, broken, broken)
+    assert [m["partitioner"] for m in cause["evidence"]["class"]] == ["crc32"]
+    broker.delete_topic(topic)
