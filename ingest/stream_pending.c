@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ingest/stream_pel.h"
+#include "ingest/stream_scan.h"
 #include "sql/faultpoint.h"
 #include "sql/mem.h"
 
@@ -91,12 +92,10 @@ int pel_odd(const char *command, struct trouble *t)
 	return trouble_set(t, "%s: a reply of another shape than Redis gives", command);
 }
 
-/* Where the next page goes; NULL: entries of the one there are still to be answered. */
-static struct pel_page *free_page(struct pel *pel)
+/* Where the next page goes. It is not asked for while entries of the one that is there are still to be answered. */
+static struct pel_page *next_page(struct pel *pel)
 {
-	struct pel_page *page = &pel->pages[(pel->number + 1) % PEL_PAGES];
-
-	return page_open(page) ? NULL : page;
+	return &pel->pages[(pel->number + 1) % PEL_PAGES];
 }
 
 /* The id that none can lie behind: Redis refuses to be asked for one. */
@@ -108,36 +107,83 @@ static bool is_largest(const uint8_t id[ENTRY_SIZE])
 	return !memcmp(id, largest, ENTRY_SIZE);
 }
 
-/* The reply to an XPENDING. 1 or -1. */
-static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t)
+/* The reply to an XPENDING begins. 1; 0 more is to come; REDIS_SCAN_OTHER; -1. */
+static int begin_page(struct pel *pel, const char *at, const char *end, size_t *used, struct trouble *t)
 {
-	struct reply_origin origin = redis_conn_origin(pel->watch->sampler->conn, "XPENDING");
-	struct pel_page *page = free_page(pel);
-	struct pending_entry entry;
+	struct pel_reply *reply = &pel->reply;
+	struct pel_page *page = next_page(pel);
+	ssize_t size = stream_scan_head(at, end, '*', &reply->elements);
 
+	if (size == 0)
+		return 0;
 	if (FAULT(STREAM_PENDING))
 		return trouble_set(t, "XPENDING: refused");
-	if (reply->type == REDIS_REPLY_ERROR)
-		return reply_trouble(reply, &origin, t);
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements > (size_t)pel->ask)
+	if (size < 0)
+		return REDIS_SCAN_OTHER;
+	if (reply->elements > (size_t)pel->ask)
 		return pel_odd("XPENDING", t);
+	*used += (size_t)size;
+	reply->begun = true;
 	page->count = page->sent = page->answered = page->names.size = 0;
+	return 1;
+}
+
+/*
+ * The page is here, or as much of it as came before the link was lost: the next one begins behind its last entry. Until
+ * now nobody asked for its entries.
+ */
+static void end_page(struct pel *pel)
+{
+	struct pel_page *page = next_page(pel);
+	size_t got = pel->reply.got;
+
+	if (got) {
+		pel->cursor[0] = '(';
+		entry_write(pel->last, pel->cursor + 1);
+	}
+	pel->look->listed += (int64_t)got;
+	pel->done = pel->reply.got == pel->reply.elements && (got < (size_t)pel->ask || is_largest(pel->last));
 	pel->number++;
 	pel->asked = false;
-	for (size_t i = 0; i < reply->elements; i++) {
-		if (!pending_entry_read(reply->element[i], &entry) || memcmp(entry.id, pel->last, ENTRY_SIZE) <= 0)
+	pel->reply = (struct pel_reply){ 0 };
+	redis_rate_take(&pel->watch->sampler->rate, pel->watch->run, (int64_t)(got + page->count));
+}
+
+/* A redis_scan of the reply to XPENDING; context: the pel. */
+static int scan_page(void *context, struct bytes have, size_t *used, struct trouble *t)
+{
+	struct pel *pel = context;
+	struct pel_reply *reply = &pel->reply;
+	struct pel_page *page = next_page(pel);
+	const char *at = have.at, *end = at + have.size;
+	int got = reply->begun ? 1 : begin_page(pel, at, end, used, t);
+
+	if (got != 1)
+		return got;
+	for (; reply->got < reply->elements; reply->got++) {
+		struct pending_entry entry;
+		ssize_t size = stream_scan_pending(at + *used, end, &entry);
+
+		if (size == 0)
+			return 0;
+		if (size < 0 || entry.text.size >= ENTRY_ROOM || memcmp(entry.id, pel->last, ENTRY_SIZE) <= 0)
 			return pel_odd("XPENDING", t);
 		memcpy(pel->last, entry.id, ENTRY_SIZE);
 		stream_histogram_add(&pel->look->histogram, entry.idle_ms, entry.deliveries);
 		if (in_sample(pel->look, entry.id))
 			take_entry(page, &entry);
+		*used += (size_t)size;
 	}
-	pel->look->listed += (int64_t)reply->elements;
-	pel->done = reply->elements < (size_t)pel->ask || is_largest(pel->last);
-	if (reply->elements)
-		snprintf(pel->cursor, sizeof(pel->cursor), "(%.*s", (int)entry.text.size, (const char *)entry.text.at);
-	redis_rate_take(&pel->watch->sampler->rate, pel->watch->run, (int64_t)(reply->elements + page->count));
+	end_page(pel);
 	return 1;
+}
+
+/* The reply, where it is no page. Always -1. */
+static int refused_page(const struct pel *pel, const redisReply *reply, struct trouble *t)
+{
+	struct reply_origin origin = redis_conn_origin(pel->watch->sampler->conn, "XPENDING");
+
+	return reply->type == REDIS_REPLY_ERROR ? reply_trouble(reply, &origin, t) : pel_odd("XPENDING", t);
 }
 
 /* --- the wire ----------------------------------------------------------------------------------------------------- */
@@ -145,7 +191,7 @@ static int take_page(struct pel *pel, const redisReply *reply, struct trouble *t
 /* The next page, where there is room for it, and the entries of those that are here. 1, 0 or -1 as redis_conn_flush. */
 static int send_more(struct pel *pel, struct trouble *t)
 {
-	bool page = !pel->done && !pel->asked && free_page(pel);
+	bool page = !pel->done && !pel->asked && !page_open(next_page(pel));
 
 	if (page)
 		send_page(pel);
@@ -161,14 +207,12 @@ static int step(struct pel *pel, struct trouble *t)
 	bool page = got > 0 && !pel_first(&pel->flying)->page;
 
 	if (got > 0)
-		got = redis_conn_scan(conn, page ? NULL : pel_scan_range, pel, &reply, t);
+		got = redis_conn_scan(conn, page ? scan_page : pel_scan_range, pel, &reply, t);
 	if (got <= 0)
 		return got;
 	pel_pop(&pel->flying);
-	if (page)
-		got = take_page(pel, reply, t);
-	else if (reply)
-		got = pel_refused_range(pel, reply, t);
+	if (reply)
+		got = page ? refused_page(pel, reply, t) : pel_refused_range(pel, reply, t);
 	redis_conn_forget(conn);
 	return got;
 }
@@ -182,6 +226,8 @@ static int recover(struct pel *pel, struct trouble *t)
 		return watch_lose(pel->watch);
 	if (redis_conn_process(conn) != pel->process)
 		return trouble_set(t, "the server was restarted or replaced while pending entries were read");
+	if (pel->reply.begun && !pel_first(&pel->flying)->page)
+		end_page(pel);
 	while (pel->flying.count) {
 		struct pel_run run = pel_pop(&pel->flying);
 

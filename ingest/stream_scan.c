@@ -107,3 +107,51 @@ ssize_t stream_scan_entry(const char *at, const char *end, struct buffer *words,
 	hash_texts(p, end, count, words, entry);
 	return p + used - at;
 }
+
+/* A line of an integer of 64 bits. Bytes used; 0 it is not whole yet; -1 it is another line. */
+static ssize_t scan_integer(const char *at, const char *end, int64_t *number)
+{
+	const char *p = at + 1, *digits;
+	bool negative = end - at > 1 && *p == '-', over = false;
+	int64_t n = 0;
+
+	if (at == end)
+		return 0;
+	if (*at != ':')
+		return -1;
+	digits = p += negative;
+	for (; p < end && *p >= '0' && *p <= '9' && !over; p++)
+		over = __builtin_mul_overflow(n, 10, &n) || __builtin_sub_overflow(n, *p - '0', &n);
+	if (over || (p < end && (*p != '\r' || p == digits)) || (end - p > 1 && p[1] != '\n'))
+		return -1;
+	if (end - p < 2)
+		return 0;
+	*number = n;
+	if (!negative && __builtin_sub_overflow(0, n, number)) /* it was counted downwards, where there is room for one more */
+		return -1;
+	return p + 2 - at;
+}
+
+ssize_t stream_scan_pending(const char *at, const char *end, struct pending_entry *entry)
+{
+	int64_t *const numbers[] = { &entry->idle_ms, &entry->deliveries };
+	struct bytes *const texts[] = { &entry->text, &entry->consumer };
+	const char *p = at;
+	size_t count;
+	ssize_t used = stream_scan_head(p, end, '*', &count);
+
+	if (used <= 0 || count != 4)
+		return used ? -1 : 0;
+	p += used;
+	for (size_t i = 0; i < 2; i++, p += used) {
+		used = scan_text(p, end, texts[i]);
+		if (used <= 0)
+			return used;
+	}
+	for (size_t i = 0; i < 2; i++, p += used) {
+		used = scan_integer(p, end, numbers[i]);
+		if (used <= 0)
+			return used;
+	}
+	return entry_read(entry->text.at, entry->text.size, entry->id) ? p - at : -1;
+}

@@ -1,6 +1,8 @@
 /*
- * stream_scan: entries of a stream out of the bytes of a reply to XRANGE, without objects: of the fields only their hash
- * is wanted. Protocol 2: *N, then of each entry *2, its id, and *M fields and values, all of them $SIZE texts.
+ * stream_scan: entries of a stream out of the bytes of a reply, without objects. Protocol 2:
+ *     XRANGE      *N, then of each entry *2, its id, and *M fields and values, of which only the hash is wanted
+ *     XPENDING    *N, then of each entry *4, its id, its consumer, :milliseconds and :deliveries
+ * Ids, consumers, fields and values are $SIZE texts.
  */
 #ifndef INGEST_STREAM_SCAN_H
 #define INGEST_STREAM_SCAN_H
@@ -19,6 +21,11 @@ struct scanned_entry {
 
 /* The number of a line that begins with mark. Bytes used; 0 the line is not whole yet; -1 it is another line. */
 ssize_t stream_scan_head(const char *at, const char *end, char mark, size_t *number);
+
+struct pending_entry;
+
+/* The pending entry at at; its texts point into what was given. Bytes used; 0 it is not whole yet; -1 it is none. */
+ssize_t stream_scan_pending(const char *at, const char *end, struct pending_entry *entry);
 
 /* The entry at at; words is scratch. Bytes used; 0 it is not whole yet; -1 it is none. */
 ssize_t stream_scan_entry(const char *at, const char *end, struct buffer *words, struct scanned_entry *entry);

@@ -1,8 +1,11 @@
 """The look at Redis Streams: every column against the server's own answers, and nothing on the server moved by it."""
 
+import contextlib
 import json
 import os
 import random
+import select
+import socket
 import sqlite3
 import struct
 import subprocess
@@ -491,6 +494,60 @@ def test_link_breaks(redis_factory, watch):
     assert seen.code == 0 and between.connections >= 8, seen.err
     group = seen.groups()[b"s", b"g"]
     assert group["listed"] == group["kept"] == 25000 and set(seen.pending(group)) == {blob(i) for i in ids}
+
+
+class Cutter:
+    """Stands before a Redis and cuts connection n after limit(n) bytes of replies, wherever that is; None: never."""
+
+    def __init__(self, server, limit):
+        self.server, self.limit, self.connections = server, limit, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "redis://127.0.0.1:%d/0" % self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.between, args=(client, self.limit(self.connections)), daemon=True).start()
+            self.connections += 1
+
+    def between(self, client, left):
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self.server.sock)
+        with client, server, contextlib.suppress(OSError):
+            while left is None or left > 0:
+                for side in select.select([client, server], [], [])[0]:
+                    data = side.recv(65536)
+                    if side is server and left is not None:
+                        data, left = data[:left], left - len(data)
+                    (client if side is server else server).sendall(data)
+                    if not data:
+                        return
+
+    def close(self):
+        self.listener.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_link_breaks_amid_replies(redis_factory, watch, seed):
+    """In the middle of a page, of an entry, of a number: nothing is there twice, counted twice or missing."""
+    server = redis_factory()
+    r, draw = server.client(), random.Random(seed)
+    ids = add(r, "s", 6000, blob="x" * 100)
+    r.xgroup_create("s", "g", "0")
+    for consumer in range(6):
+        read(r, "s", "g", f"c{consumer}", 1000)
+    between = Cutter(server, lambda n: draw.randrange(3000, 90_000) if n < 25 else None)
+    seen = watch(between.url, {"w": {"key": "s", "idle": "10d"}}).look()
+    between.close()
+    assert seen.code == 0 and between.connections > 10, seen.err
+    group = seen.groups()[b"s", b"g"]
+    assert group["listed"] == group["kept"] == 6000 and set(seen.pending(group)) == {blob(i) for i in ids}
+    assert sum(row["entries"] for row in seen.table("pending_count")) == 6000
+    assert {row["present"] for row in seen.table("pending")} == {1}
 
 
 def test_server_dies_between_groups(redis_server, watch, name):

@@ -99,10 +99,74 @@ static void heads(void **state)
 	assert_int_equal(stream_scan_head(text, text + 6, '$', &number), -1);
 }
 
+static ssize_t scan_pending(const char *text, size_t size, struct pending_entry *entry, char *consumer)
+{
+	char *copy = xmemdup(text, size ? size : 1);
+	ssize_t used = stream_scan_pending(copy, copy + size, entry);
+
+	if (used > 0)
+		snprintf(consumer, 16, "%.*s", (int)entry->consumer.size, (const char *)entry->consumer.at);
+	free(copy);
+	return used;
+}
+
+/* As objects have it, whole and in pieces. */
+static void pending(void **state)
+{
+	static const char *const texts[] = { "*4\r\n$3\r\n7-1\r\n$5\r\nalice\r\n:120\r\n:3\r\n",
+					     "*4\r\n$3\r\n0-1\r\n$0\r\n\r\n:0\r\n:1\r\n",
+					     "*4\r\n$3\r\n7-1\r\n$2\r\n\r\n\r\n:-1\r\n:9223372036854775807\r\n",
+					     "*4\r\n$3\r\n7-1\r\n$1\r\na\r\n"
+					     ":-9223372036854775808\r\n:0\r\n" };
+	struct reading *r = *state;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct pending_entry got = { .idle_ms = 77 }, want;
+		size_t size = strlen(texts[i]);
+		char consumer[16];
+		void *reply = NULL;
+
+		for (size_t part = 0; part < size; part++)
+			assert_int_equal(scan_pending(texts[i], part, &got, consumer), 0);
+		assert_int_equal(scan_pending(texts[i], size, &got, consumer), size);
+		redisReaderFeed(r->reader, texts[i], size);
+		assert_int_equal(redisReaderGetReply(r->reader, &reply), REDIS_OK);
+		assert_true(pending_entry_read(reply, &want));
+		assert_memory_equal(got.id, want.id, ENTRY_SIZE);
+		assert_int_equal(got.idle_ms, want.idle_ms);
+		assert_int_equal(got.deliveries, want.deliveries);
+		assert_int_equal(strlen(consumer), want.consumer.size);
+		assert_memory_equal(consumer, want.consumer.at, want.consumer.size);
+	}
+}
+
+static void no_pending(void **state)
+{
+	static const char *const texts[] = {
+		"*3\r\n",
+		"-NOGROUP x\r\n",
+		"*4\r\n$1\r\nx\r\n$1\r\na\r\n:1\r\n:1\r\n",
+		"*4\r\n$3\r\n7-1\r\n$-1\r\n",
+		"*4\r\n$3\r\n7-1\r\n:1\r\n",
+		"*4\r\n$3\r\n7-1\r\n$1\r\na\r\n$1\r\n1\r\n",
+		"*4\r\n$3\r\n7-1\r\n$1\r\na\r\n:1\r\n:-\r\n",
+		"*4\r\n$3\r\n7-1\r\n$1\r\na\r\n:1\r\n:--1\r\n",
+		"*4\r\n$3\r\n7-1\r\n$1\r\na\r\n:1\r\n:9223372036854775808\r\n",
+	};
+	struct pending_entry entry;
+	char consumer[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(scan_pending(texts[i], strlen(texts[i]), &entry, consumer), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(as_objects, open_reading, close_reading),
+		cmocka_unit_test_setup_teardown(pending, open_reading, close_reading),
+		cmocka_unit_test(no_pending),
 		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(without_fields),
 		cmocka_unit_test(no_entries),
