@@ -3,7 +3,7 @@
 #   make               build/fencepost and build/fencepost.so
 #   make demo          install what is missing, build, audit a healthy and a broken pipeline
 #   make check         install what is missing, build, run every test
-#   make unit e2e fuzz bench check-headers install
+#   make unit e2e fuzz variants bench check-headers install
 #
 #   FAULTS=1 make                       a program that can be made to fail (sql/faultpoint.h)
 #   SAN=address,undefined make unit     its own build directory
@@ -50,7 +50,7 @@ TOOL_BIN  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/
 FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-.PHONY: all clean demo check unit e2e fuzz bench pipeline tools check-headers install deps-demo deps-check
+.PHONY: all clean demo check unit e2e fuzz bench pipeline tools variants check-headers install deps-demo deps-check
 .PRECIOUS: $(BUILD)/obj/%.o $(BUILD)/ext/%.o
 all: $(BUILD)/fencepost $(BUILD)/fencepost.so
 
@@ -148,13 +148,15 @@ demo: deps-demo
 	@$(SUBMAKE) all pipeline
 	@BUILD=$(BUILD) bash tests/pipeline/demo.sh
 
+variants:
+	@$(SUBMAKE) WERROR=1 SAN=address,undefined unit fuzz
+	@$(SUBMAKE) WERROR=1 CC=clang unit
+
 check: deps-check
 	@$(SUBMAKE) WERROR=1 all pipeline tools
 	@$(SUBMAKE) WERROR=1 check-headers unit fuzz
-	@$(SUBMAKE) WERROR=1 SAN=address,undefined unit fuzz
-	@$(SUBMAKE) WERROR=1 CC=clang unit
 	@$(SUBMAKE) WERROR=1 FAULTS=1 all tools
-	@$(SUBMAKE) WERROR=1 e2e
+	@MAKE="$(MAKE)" BUILD=$(BUILD) sh tests/check.sh
 
 bench: deps-check
 	@$(MAKE) --no-print-directory all pipeline tools $(BENCH_BIN)
