@@ -7,8 +7,8 @@
 
 #include "ingest/stream_watch.h"
 
-/* While the server makes a reply it sends nothing: with long pages the replies to XRANGE would wait. */
-enum { PEL_PAGE = 1000, PEL_PAGES = 8 };
+/* One page whose entries are being answered, one whose are asked for, one on its way. */
+enum { PEL_PAGE = 10000, PEL_PAGES = 3 };
 
 /* An entry of the sample. */
 struct pel_entry {
