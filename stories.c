@@ -15,6 +15,7 @@ enum { TIME_ROOM = 32 };
 struct stories {
 	const struct options *o;
 	int64_t shown;
+	bool unfit; /* a text that JSON cannot hold */
 };
 
 /* RFC 3339 with milliseconds. Producers choose record times: one that is none is its number. */
@@ -55,7 +56,7 @@ static json_t *number(int64_t value)
 	return value == UNKNOWN ? json_null() : json_integer(value);
 }
 
-static void show_json(const struct rebase_story *story)
+static bool show_json(const struct rebase_story *story)
 {
 	json_t *records = json_array(), *object;
 	json_t *text = json_stringn(story->key, story->key_size); /* NULL: no UTF-8 */
@@ -74,10 +75,13 @@ static void show_json(const struct rebase_story *story)
 			   story->topic, "key", text ? text : json_null(), "key_hex", hex,
 			   "home", (int)story->home, "fence_partition", number(story->fence_partition), "fence_offset",
 			   number(story->fence_offset), "records", records);
+	free(hex);
+	if (!object)
+		return false;
 	json_dumpf(object, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(object);
-	free(hex);
+	return true;
 }
 
 static void show(void *context, const struct rebase_story *story)
@@ -86,7 +90,7 @@ static void show(void *context, const struct rebase_story *story)
 
 	stories->shown++;
 	if (stories->o->json)
-		show_json(story);
+		stories->unfit = !show_json(story) || stories->unfit;
 	else
 		show_text(story);
 }
@@ -98,6 +102,8 @@ int stories_show(const struct options *o, const struct run *run, sqlite3 *db, st
 
 	if (rebase_stories(run, db, o->explain_rebases, show, &stories, &keys, t) < 0)
 		return -1;
+	if (stories.unfit)
+		return trouble_set(t, "a name is not written in UTF-8, which JSON needs");
 	if (!o->json)
 		printf("rebases told of %lld of %lld sampled keys that moved, or will\n", (long long)stories.shown,
 		       (long long)keys);

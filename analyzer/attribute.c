@@ -172,17 +172,13 @@ static int rank_of_count(const struct attribute_input *in, int32_t count)
 	return 2;
 }
 
-static bool is_own(const struct attribute_input *in, const struct placer *placer)
-{
-	return placer->partitioner == in->own.partitioner && placer->part == in->own.part;
-}
-
 static int64_t rank_of(const struct attribute_input *in, const struct attribute_placement *at)
 {
-	int64_t rank = at->placer.part != KEYPART_WHOLE && !is_own(in, &at->placer);
+	bool own = placer_same(&at->placer, &in->own);
+	int64_t rank = at->placer.part != KEYPART_WHOLE && !own;
 
 	rank = rank * 3 + rank_of_count(in, at->partitions);
-	rank = rank * 2 + !is_own(in, &at->placer);
+	rank = rank * 2 + !own;
 	rank = rank * PARTITIONER_COUNT + (at->placer.partitioner - partitioners);
 	rank = rank * KEYPART_COUNT + at->placer.part;
 	return rank * ((int64_t)INT32_MAX + 1) + at->partitions;
@@ -230,8 +226,7 @@ static void drop_rival(struct round *round, size_t index)
 static size_t lead_of(const struct round *round, const struct attribute_placement *at)
 {
 	for (size_t i = 0; i < round->rival_n; i++)
-		if (round->rivals[i].at.placer.partitioner == at->placer.partitioner &&
-		    round->rivals[i].at.placer.part == at->placer.part &&
+		if (placer_same(&round->rivals[i].at.placer, &at->placer) &&
 		    round->rivals[i].at.partitions == at->partitions)
 			return i;
 	return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/cause_state.h"
+#include "analyzer/keytable.h"
 #include "analyzer/script.h"
 #include "sql/db.h"
 #include "sql/mem.h"
@@ -182,17 +183,17 @@ static void find_empty(struct cause_topic *topic)
 	}
 }
 
-static int by_hash(const void *a, const void *b)
+static int compare_keys(const struct cause_row *a, const struct cause_row *b)
+{
+	return key_compare(a->hash, a->key.bytes, a->key.len, b->hash, b->key.bytes, b->key.len);
+}
+
+static int by_key(const void *a, const void *b)
 {
 	const struct cause_row *x = *(struct cause_row *const *)a, *y = *(struct cause_row *const *)b;
+	int order = compare_keys(x, y);
 
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	if (x->key.len != y->key.len)
-		return x->key.len < y->key.len ? -1 : 1;
-	if (memcmp(x->key.bytes, y->key.bytes, x->key.len) != 0)
-		return memcmp(x->key.bytes, y->key.bytes, x->key.len);
-	return (x->partition > y->partition) - (x->partition < y->partition);
+	return order ? order : (x->partition > y->partition) - (x->partition < y->partition);
 }
 
 /* The rows without a cause and with a key that is not empty, by hash, key and partition. The caller frees. */
@@ -204,19 +205,14 @@ static struct cause_row **rows_left(struct cause_topic *topic, bool stale, size_
 	for (size_t i = 0; i < topic->row_n; i++)
 		if (topic->rows[i].cause == NO_CAUSE && topic->rows[i].key.len && (stale || !topic->rows[i].stale))
 			rows[(*n)++] = &topic->rows[i];
-	qsort(rows, *n, sizeof(*rows), by_hash);
+	qsort(rows, *n, sizeof(*rows), by_key);
 	return rows;
-}
-
-static bool is_own(const struct cause_topic *topic, const struct placer *placer)
-{
-	return placer->partitioner == topic->own.partitioner && placer->part == topic->own.part;
 }
 
 /* Takes over what was found; *found gives its placements away. */
 static void add_found(struct cause_topic *topic, struct attribute_cause *found)
 {
-	bool own = is_own(topic, &found->placements[0].placer);
+	bool own = placer_same(&found->placements[0].placer, &topic->own);
 	struct cause *cause = add_cause(topic, own ? CAUSE_PARTITION_COUNT : CAUSE_PARTITIONER,
 					found->classes == 1 ? "certain" : "ambiguous");
 
@@ -231,11 +227,6 @@ static void add_found(struct cause_topic *topic, struct attribute_cause *found)
 
 /* --- what nothing explains --------------------------------------------------------------------------------------- */
 
-static bool same_key(const struct cause_row *a, const struct cause_row *b)
-{
-	return a->hash == b->hash && a->key.len == b->key.len && memcmp(a->key.bytes, b->key.bytes, a->key.len) == 0;
-}
-
 /*
  * Whether many keys stand in several partitions each, and no one moment parts their records in one from those in
  * another, as one at which a function gave way to another would. Rows by hash and key.
@@ -248,7 +239,7 @@ static bool are_in_several(struct cause_row *const *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct cause_row *early, *late;
 
-		if (i == 0 || !same_key(rows[i - 1], rows[i])) {
+		if (i == 0 || compare_keys(rows[i - 1], rows[i]) != 0) {
 			keys++;
 			continue;
 		}
@@ -287,7 +278,7 @@ static void find_rest(struct cause_topic *topic, const struct attribute_result *
 		cause->hypotheses = result->hypotheses;
 		for (size_t i = 0; i < n; i++) {
 			rows[i]->cause = (uint8_t)(cause - topic->causes);
-			cause->repeats += i > 0 && same_key(rows[i - 1], rows[i]);
+			cause->repeats += i > 0 && compare_keys(rows[i - 1], rows[i]) == 0;
 		}
 	}
 	free(rows);

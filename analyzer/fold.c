@@ -27,7 +27,7 @@ enum { SAMPLE_COST = sizeof(struct key_place) + sizeof(struct fence_ref) + 4 };
  * Makes the sample of a topic without fences so small that it will hardly have to be made smaller again: keys come
  * faster at the beginning. Recent keys are sampled like the others then, for all of them may be recent.
  */
-static int thin_out(struct fold *f)
+static void thin_out(struct fold *f)
 {
 	int shift = 1;
 
@@ -36,7 +36,6 @@ static int thin_out(struct fold *f)
 	f->topic->threshold >>= shift;
 	if (f->topic->recent_threshold > f->topic->threshold)
 		f->topic->recent_threshold = f->topic->threshold;
-	return 0;
 }
 
 /* Halves the stratum that has more keys, and writes down what the sample is now. */
@@ -216,7 +215,10 @@ static int fold_once(struct fold *f, struct trouble *t)
 	end(f);
 	if (result < 0 || !f->too_large)
 		return result;
-	return f->too_many ? thin_out(f) : halve(f, t);
+	if (!f->too_many)
+		return halve(f, t);
+	thin_out(f);
+	return 0;
 }
 
 static int records_of(sqlite3 *db, const struct fold_topic *topic, int64_t *records, struct trouble *t)

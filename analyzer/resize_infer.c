@@ -135,8 +135,9 @@ static int add_earliest(struct resize *r, struct proof *proof, int32_t partition
 	chunk_scan_times(r->scan, INT64_MIN, proof->begin_ms);
 	for (int i = 0; i < CHUNKS_MOST && records < RECORDS_MOST && proof->n < most && more > 0; i++) {
 		more = chunk_scan_next(r->scan, &part, t);
-		if (more > 0)
-			add_part(r, proof, partition, &part, most);
+		if (more == 0)
+			continue;
+		add_part(r, proof, partition, &part, most);
 		records += part.to - part.from;
 	}
 	return more < 0 ? -1 : 0;
@@ -158,8 +159,9 @@ static int add_latest(struct resize *r, struct proof *proof, int32_t partition, 
 		more = chunk_scan_next(r->scan, &part, t);
 		if (more < 0)
 			break;
-		if (more > 0)
-			add_part(r, proof, partition, &part, most);
+		if (more == 0)
+			continue;
+		add_part(r, proof, partition, &part, most);
 		records += part.to - part.from;
 	}
 	sqlite3_reset(r->before);

@@ -249,17 +249,10 @@ const struct partitioner partitioners[PARTITIONER_COUNT] = {
 #undef X
 };
 
-const struct partitioner *partitioner_by_name(const char *name)
+const struct partitioner *partitioner_by_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < PARTITIONER_COUNT; i++)
-		if (!strcmp(partitioners[i].name, name))
+		if (strlen(partitioners[i].name) == len && memcmp(partitioners[i].name, name, len) == 0)
 			return &partitioners[i];
 	return NULL;
-}
-
-int32_t partitioner_apply(const struct partitioner *p, const void *key, size_t len, int32_t n)
-{
-	uint32_t hash;
-
-	return p->hash(key, len, &hash) ? partition_reduce(p->reduction, hash, n) : -1;
 }

@@ -144,10 +144,7 @@ static inline int32_t partition_reduce(enum partition_reduction reduction, uint3
 
 extern const struct partitioner partitioners[PARTITIONER_COUNT];
 
-/* The partitioner of that name, or NULL. */
-const struct partitioner *partitioner_by_name(const char *name);
-
-/* The partition of [0, n) for the key, n > 0; -1 where not applicable (a string hash of bytes that are no UTF-8). */
-int32_t partitioner_apply(const struct partitioner *p, const void *key, size_t len, int32_t n);
+/* The partitioner of that name, or NULL. What it does with a key is placer_partition (sql/placer.h). */
+const struct partitioner *partitioner_by_name(const char *name, size_t len);
 
 #endif

@@ -12,12 +12,8 @@ bool placer_parse(const char *text, struct placer *placer)
 	placer->part = KEYPART_WHOLE;
 	if (slash && !keypart_by_word(slash + 1, strlen(slash + 1), &placer->part))
 		return false;
-	for (size_t i = 0; i < PARTITIONER_COUNT; i++) {
-		placer->partitioner = &partitioners[i];
-		if (strlen(partitioners[i].name) == len && memcmp(partitioners[i].name, text, len) == 0)
-			return true;
-	}
-	return false;
+	placer->partitioner = partitioner_by_name(text, len);
+	return placer->partitioner != NULL;
 }
 
 void placer_text(const struct placer *placer, char *out)

@@ -34,6 +34,12 @@ static inline bool placer_is_plain(const struct placer *placer)
 	return placer->partitioner == &partitioners[PARTITIONER_murmur2] && placer->part == KEYPART_WHOLE;
 }
 
+/* Whether both place every key alike by what they are, not by what comes out. */
+static inline bool placer_same(const struct placer *a, const struct placer *b)
+{
+	return a->partitioner == b->partitioner && a->part == b->part;
+}
+
 /* Parses a text; false where a word is unknown. "NAME/whole" is NAME. */
 bool placer_parse(const char *text, struct placer *placer);
 

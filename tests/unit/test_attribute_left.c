@@ -194,7 +194,8 @@ static void test_beside_chance(void **test)
 
 			add(&topic, key, size,
 			    i % 5 ? (int32_t)(random_next() % (uint64_t)topic.partitions)
-				  : partitioner_apply(&partitioners[PARTITIONER_crc32], key, size, topic.partitions));
+				  : placer_partition(&(struct placer){ &partitioners[PARTITIONER_crc32], KEYPART_WHOLE }, key, size,
+						     topic.partitions));
 		}
 		ask(&topic, &result);
 		assert_int_equal(result.n, 1);

@@ -58,6 +58,11 @@ static const struct {
 	{ "rdkafka_ruby_partition_key_size_bug(crc32,first_charcount_bytes)", "crc32/characters" },
 };
 
+static int32_t whole_key(const struct partitioner *p, const void *key, size_t len, int32_t n)
+{
+	return placer_partition(&(struct placer){ p, KEYPART_WHOLE }, key, len, n);
+}
+
 struct vector {
 	const char *name;
 	uint8_t key[KEY_MAX];
@@ -236,11 +241,11 @@ static void test_librdkafka(void **state)
 		int32_t n = random_count();
 
 		for (size_t j = 0; j < sizeof(pairs) / sizeof(*pairs); j++)
-			assert_int_equal(partitioner_apply(&partitioners[pairs[j].ours], key, len, n),
+			assert_int_equal(whole_key(&partitioners[pairs[j].ours], key, len, n),
 					 pairs[j].theirs(NULL, key, len, n, NULL, NULL));
 		/* Of the empty key it draws lots. */
 		if (len)
-			assert_int_equal(partitioner_apply(&partitioners[PARTITIONER_crc32], key, len, n),
+			assert_int_equal(whole_key(&partitioners[PARTITIONER_crc32], key, len, n),
 					 rd_kafka_msg_partitioner_consistent_random(NULL, key, len, n, NULL, NULL));
 		assert_int_equal(home_partition(key, len, n),
 				 rd_kafka_msg_partitioner_murmur2(NULL, key, len, n, NULL, NULL));
@@ -258,11 +263,11 @@ static void test_alignment(void **state)
 		const uint8_t *key = random_key(room, 0, &len);
 
 		for (size_t p = 0; p < PARTITIONER_COUNT; p++) {
-			int32_t expected = partitioner_apply(&partitioners[p], key, len, 1009);
+			int32_t expected = whole_key(&partitioners[p], key, len, 1009);
 
 			for (size_t alignment = 1; alignment < 4; alignment++) {
 				memcpy(moved + alignment, key, len);
-				assert_int_equal(partitioner_apply(&partitioners[p], moved + alignment, len, 1009),
+				assert_int_equal(whole_key(&partitioners[p], moved + alignment, len, 1009),
 						 expected);
 			}
 		}
@@ -323,7 +328,7 @@ static void test_not_applicable(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < PARTITIONER_COUNT; i++) {
-		int32_t partition = partitioner_apply(&partitioners[i], "\xff\xfe\x80", 3, 12);
+		int32_t partition = whole_key(&partitioners[i], "\xff\xfe\x80", 3, 12);
 		bool refuses = false;
 
 		for (size_t j = 0; j < sizeof(text_only) / sizeof(*text_only); j++)
@@ -366,11 +371,11 @@ static void test_reductions(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	assert_null(partitioner_by_name("murmur"));
-	assert_null(partitioner_by_name(""));
+	assert_null(partitioner_by_name("murmur", 6));
+	assert_null(partitioner_by_name("", 0));
 	assert_string_equal(partitioners[0].name, "murmur2");
 	for (size_t i = 0; i < PARTITIONER_COUNT; i++) {
-		assert_ptr_equal(partitioner_by_name(partitioners[i].name), &partitioners[i]);
+		assert_ptr_equal(partitioner_by_name(partitioners[i].name, strlen(partitioners[i].name)), &partitioners[i]);
 		assert_true(strlen(partitioners[i].users) > 0);
 	}
 	assert_int_equal(murmur2(NULL, 0), 275646681);
