@@ -208,10 +208,16 @@ int shared_find(const struct run *run, sqlite3 *db, struct trouble *t)
 		const char *word = (const char *)sqlite3_column_text(topics, 2);
 		const char *part = (const char *)sqlite3_column_text(topics, 4);
 
-		if (!word || !key_format_by_word(word, &s.prefixes.format) || !key_format_prefix(s.prefixes.format))
+		if (!word)
 			continue;
-		if (part)
-			keypart_by_word(part, strlen(part), &s.part);
+		if (!key_format_by_word(word, &s.prefixes.format) ||
+		    (part && !keypart_by_word(part, strlen(part), &s.part))) {
+			more = trouble_set(t, "there is no key format \"%s\", or no key part \"%s\"", word,
+					   part ? part : keypart_word(KEYPART_WHOLE));
+			break;
+		}
+		if (!key_format_prefix(s.prefixes.format))
+			continue;
 		more = find(&s, t);
 		free(s.slots);
 		if (more < 0) {
