@@ -295,6 +295,17 @@ def test_text_of_findings(path, tmp_path):
     assert all(c == "\n" or c >= " " and c != "\x7f" and c != "\u202e" for c in text)
 
 
+def test_text_of_another_partitioner(path, tmp_path):
+    index = report_index.healthy(path)
+    line = "  placed  by crc32/windowed; joins of Kafka Streams place and look for keys by murmur2 and will not find these"
+    write(index, 1, tmp_path / "out")
+    assert "  placed  " not in tool(path, "print", 1)
+    index.db.execute("UPDATE pipeline SET partitioner = 'crc32/windowed'")
+    _, report = write(index, 1, tmp_path / "again")
+    assert line in tool(path, "print", 1).splitlines()
+    assert report.summary["pipelines"][0]["partitioner"] == "crc32/windowed"
+
+
 def test_text_of_a_new_master(path, tmp_path):
     index = report_index.healthy(path)
     report_index.healthy_run(index, 2)

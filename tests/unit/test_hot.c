@@ -1,7 +1,7 @@
 /* Keys with a large share of a partition's records: by the counters alone, and through a fold. */
 #include "analyzer/hot.h"
 
-#include "index_fixture.h"
+#include "check_said.h"
 
 #include "analyzer/fold.h"
 
@@ -122,12 +122,51 @@ static void test_fold(void **state)
 	}
 }
 
+/* Four keys of 3,000 records each: two share slot 1, and two have one of their own. */
+static struct world *two_in_a_slot(int64_t cluster_plan)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct world *w = world_new();
+
+	w->topic[0].partitions = w->topic[0].fact.partitions = w->topic[0].fact.partitions_at_start = 1;
+	for (int i = 0; i < RECORDS; i++)
+		world_put_in(&w->topic[0], 0, names[i % 4], i);
+	world_settle(w);
+	for (int i = 0; i < 4; i++)
+		world_fence_of(w, names[i])->fact.slot = i < 2 ? 1 : i;
+	w->pipeline.cluster_plan = cluster_plan;
+	w->pipeline.hot_share = 500;
+	return w;
+}
+
+/* A slot is told of in a cluster, when several keys make it hot. */
+static void test_slots(void **state)
+{
+	(void)state;
+	for (int plan = 0; plan < 2; plan++) {
+		struct world *w = two_in_a_slot(plan);
+		struct fixture fx;
+
+		fixture_open(&fx);
+		fixture_add(&fx, w);
+		analyze(&fx);
+		assert_int_equal(FIXTURE_SQL(&fx, "SELECT count(*) FROM finding WHERE name = 'key-hot' AND ?1", 1), plan);
+		if (plan)
+			assert_text(&fx, "SELECT detail || ' ' || evidence FROM finding WHERE name = 'key-hot'",
+				    "Slot 1 has 50.0 % of the records of the sampled keys: 6000 of 12000, of 2 keys. "
+				    "{\"slot\":1,\"keys\":2,\"records\":6000,\"of\":12000,\"share\":0.5,\"limit\":0.5}");
+		fixture_close(&fx);
+		world_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_is_missed),
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_fold),
+		cmocka_unit_test(test_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
