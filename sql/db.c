@@ -24,11 +24,22 @@ int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, struct trouble
 	return db_trouble(db, t, "prepare");
 }
 
+sqlite3_stmt *db_query(sqlite3 *db, const char *sql, int64_t id, struct trouble *t)
+{
+	sqlite3_stmt *stmt;
+
+	if (db_prepare(db, sql, &stmt, t) == 0)
+		db_bind_int(stmt, 1, id);
+	return stmt;
+}
+
 int db_step(sqlite3_stmt *stmt, struct trouble *t)
 {
-	int rc = FAULT(DB_STEP) ? SQLITE_IOERR : sqlite3_step(stmt);
-	int result = 0;
+	int result = 0, rc;
 
+	if (!stmt)
+		return -1;
+	rc = FAULT(DB_STEP) ? SQLITE_IOERR : sqlite3_step(stmt);
 	if (rc == SQLITE_ROW)
 		return 1;
 	if (rc != SQLITE_DONE)

@@ -1,10 +1,12 @@
 /*
  * db: SQLite with three-valued steps and words for trouble. A loop over rows ends on 0, never on trouble:
  *
- *     while ((more = db_step(stmt, t)) > 0)
- *             use(stmt);
- *     if (more < 0)
- *             return -1;
+ *     sqlite3_stmt *rows = db_query(db, sql_queries_NAME, id, t);
+ *
+ *     while ((more = db_step(rows, t)) > 0)
+ *             use(rows);
+ *     sqlite3_finalize(rows);
+ *     return more;
  *
  * SQL text comes from files, compiled in as sql_queries_NAME (build/gen/sql_data.h); values are bound.
  */
@@ -20,7 +22,13 @@
 /* Prepares one statement (persistent). The caller finalizes *stmt. 0, or -1 with *stmt NULL. */
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **stmt, struct trouble *t);
 
-/* 1 a row, 0 done (the statement is reset), -1 trouble (the statement is reset). */
+/*
+ * The same for a loop over rows of one id, which is bound as value 1; others are bound as ever. NULL on trouble, which
+ * then needs no look: to NULL binding does nothing, its step is -1 and leaves *t, and it may be finalized.
+ */
+sqlite3_stmt *db_query(sqlite3 *db, const char *sql, int64_t id, struct trouble *t);
+
+/* 1 a row, 0 done (the statement is reset), -1 trouble (the statement is reset, or the NULL of db_query). */
 int db_step(sqlite3_stmt *stmt, struct trouble *t);
 
 /* Runs a statement that gives no rows, then resets it and clears its bindings. 0 or -1. */
