@@ -78,12 +78,9 @@ static void read_partition(struct cause_topic *topic, sqlite3_stmt *row)
 static int read_all(sqlite3 *db, const char *sql, struct cause_topic *topic,
 		    void (*read)(struct cause_topic *, sqlite3_stmt *), struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(db, sql, topic->topic_id, t);
 	int more;
 
-	if (db_prepare(db, sql, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, topic->topic_id);
 	while ((more = db_step(rows, t)) > 0)
 		read(topic, rows);
 	sqlite3_finalize(rows);
@@ -403,12 +400,9 @@ static int work(sqlite3 *db, struct cause_topic *topic, struct trouble *t)
 /* The list is read to its end first: what follows writes to the tables that it comes from. */
 static int read_topics(const struct run *run, sqlite3 *db, struct cause_topic **topics, size_t *n, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(db, sql_queries_cause_topics, run->id, t);
 	int more;
 
-	if (db_prepare(db, sql_queries_cause_topics, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, run->id);
 	while ((more = db_step(rows, t)) > 0) {
 		*topics = xgrow(*topics, *n + 1, sizeof(**topics));
 		if (begin(rows, &(*topics)[(*n)++], t) < 0)

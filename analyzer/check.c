@@ -119,12 +119,9 @@ static int prepare(struct job *job, struct trouble *t)
 
 static int load_outcomes(struct job *job, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(job->db, sql_queries_check_scopes, job->run->id, t);
 	int more;
 
-	if (db_prepare(job->db, sql_queries_check_scopes, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, job->run->id);
 	db_bind_text(rows, 2, job->check->subject);
 	while ((more = db_step(rows, t)) > 0) {
 		job->outcomes = xgrow(job->outcomes, job->outcome_n + 1, sizeof(*job->outcomes));
@@ -381,16 +378,10 @@ static int write_outcomes(const struct job *job, const struct trouble *why, stru
 
 static int read_findings_most(struct job *job, struct trouble *t)
 {
-	sqlite3_stmt *stmt;
-	int more;
+	sqlite3_stmt *stmt = db_query(job->db, sql_queries_check_max_findings, job->run->id, t);
+	int more = db_step(stmt, t);
 
-	job->most = FINDINGS_MOST;
-	if (db_prepare(job->db, sql_queries_check_max_findings, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, job->run->id);
-	more = db_step(stmt, t);
-	if (more > 0)
-		job->most = sqlite3_column_int64(stmt, 0);
+	job->most = more > 0 ? sqlite3_column_int64(stmt, 0) : FINDINGS_MOST;
 	sqlite3_finalize(stmt);
 	return more < 0 ? -1 : 0;
 }

@@ -89,15 +89,12 @@ static int load_keys(sqlite3 *db, const struct side *side, struct encoding_keys 
 {
 	static const enum key_format of_kind[] = { KEY_FORMAT_RAW, KEY_FORMAT_CONFLUENT_RAW,
 						   KEY_FORMAT_CONFLUENT_PROTOBUF_LONG, KEY_FORMAT_GLUE_RAW };
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(db, sql_queries_encoding_all, side->topic_id, t);
 	int more;
 
-	if (db_prepare(db, sql_queries_encoding_all, &rows, t) < 0)
-		return -1;
 	for (size_t i = 0; i < sizeof(of_kind) / sizeof(of_kind[0]); i++)
 		keys->prefixes[i].format = of_kind[i];
 	keys->threshold = side->threshold;
-	db_bind_int(rows, 1, side->topic_id);
 	db_bind_int(rows, 2, side->threshold);
 	while ((more = db_step(rows, t)) > 0) {
 		struct encoding_key key = read_key(rows);
@@ -110,12 +107,9 @@ static int load_keys(sqlite3 *db, const struct side *side, struct encoding_keys 
 
 static int count_keys(sqlite3 *db, struct side *side, struct trouble *t)
 {
-	sqlite3_stmt *stmt;
+	sqlite3_stmt *stmt = db_query(db, sql_queries_encoding_count, side->topic_id, t);
 	int more;
 
-	if (db_prepare(db, sql_queries_encoding_count, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, side->topic_id);
 	db_bind_int(stmt, 2, side->threshold);
 	more = db_step(stmt, t);
 	if (more > 0)
@@ -145,14 +139,11 @@ static int each_key(const struct run *run, sqlite3 *db, struct pair *pair, const
 		    void (*use)(struct pair *pair, const struct encoding_key *key), struct trouble *t)
 {
 	int64_t wanted = KEYS_WANTED, seen = -1;
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(db, sql_queries_encoding_smallest, side->topic_id, t);
 	int more;
 
 	for (int64_t part = pair->keys.threshold; part < INT64_MAX / 2 && wanted < KEYS_MOST; part *= 2)
 		wanted *= 2;
-	if (db_prepare(db, sql_queries_encoding_smallest, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, side->topic_id);
 	db_bind_int(rows, 2, side->threshold);
 	db_bind_int(rows, 3, wanted);
 	while ((more = db_step(rows, t)) > 0) {
@@ -293,12 +284,9 @@ static int compare(const struct run *run, sqlite3 *db, sqlite3_stmt *row, struct
 
 int encoding_find(const struct run *run, sqlite3 *db, struct trouble *t)
 {
-	sqlite3_stmt *pairs;
+	sqlite3_stmt *pairs = db_query(db, sql_queries_encoding_pairs, run->id, t);
 	int more;
 
-	if (db_prepare(db, sql_queries_encoding_pairs, &pairs, t) < 0)
-		return -1;
-	db_bind_int(pairs, 1, run->id);
 	while ((more = db_step(pairs, t)) > 0) {
 		if (compare(run, db, pairs, t) < 0) {
 			more = trouble_wrap(t, "compare the keys of %s and %s",

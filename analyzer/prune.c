@@ -22,13 +22,9 @@ int prune_samples(sqlite3 *db, int64_t keep, struct trouble *t)
 
 int prune_has(sqlite3 *db, int64_t run, struct trouble *t)
 {
-	sqlite3_stmt *stmt;
-	int has;
+	sqlite3_stmt *stmt = db_query(db, sql_queries_prune_has, run, t);
+	int has = db_step(stmt, t);
 
-	if (db_prepare(db, sql_queries_prune_has, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, run);
-	has = db_step(stmt, t);
 	sqlite3_finalize(stmt);
 	return has;
 }

@@ -58,9 +58,7 @@ static int add_place(const struct teller *teller, sqlite3_stmt *key, sqlite3_stm
 
 	if (!part)
 		return 0;
-	if (db_prepare(teller->db, sql_queries_rebase_records, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, teller->topic->incarnation_id);
+	rows = db_query(teller->db, sql_queries_rebase_records, teller->topic->incarnation_id, t);
 	db_bind_int(rows, 2, partition);
 	db_bind_int(rows, 3, sqlite3_column_int64(place, 1));
 	db_bind_int(rows, 4, sqlite3_column_int64(place, 2) + 1);
@@ -80,12 +78,9 @@ static int add_place(const struct teller *teller, sqlite3_stmt *key, sqlite3_stm
 static int add_places(const struct teller *teller, sqlite3_stmt *key, struct events *events, struct trouble *t)
 {
 	const void *bytes = sqlite3_column_blob(key, 1);
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(teller->db, sql_queries_rebase_places, teller->topic->topic_id, t);
 	int more;
 
-	if (db_prepare(teller->db, sql_queries_rebase_places, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, teller->topic->topic_id);
 	db_bind_int(rows, 2, sqlite3_column_int64(key, 0));
 	db_bind_blob(rows, 3, bytes ? bytes : "", (size_t)sqlite3_column_bytes(key, 1));
 	while ((more = db_step(rows, t)) > 0)
@@ -138,12 +133,9 @@ static int tell_key(struct teller *teller, sqlite3_stmt *key, struct trouble *t)
 
 static int tell_keys(struct teller *teller, int64_t *keys, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(teller->db, sql_queries_rebase_keys, teller->topic->topic_id, t);
 	int more;
 
-	if (db_prepare(teller->db, sql_queries_rebase_keys, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, teller->topic->topic_id);
 	db_bind_int(rows, 2, teller->left);
 	for (bool first = true; (more = db_step(rows, t)) > 0; first = false) {
 		*keys += first ? sqlite3_column_int64(rows, 4) : 0;

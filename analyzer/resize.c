@@ -101,13 +101,9 @@ static int find_first(struct resize *r, struct trouble *t)
 /* A column that has no value, where no partition has two chunks, is less than 0. */
 static int find_fall(struct resize *r, struct trouble *t)
 {
-	sqlite3_stmt *stmt;
-	int more;
+	sqlite3_stmt *stmt = db_query(r->db, sql_queries_resize_disorder, r->topic->incarnation_id, t);
+	int more = db_step(stmt, t);
 
-	if (db_prepare(r->db, sql_queries_resize_disorder, &stmt, t) < 0)
-		return -1;
-	db_bind_int(stmt, 1, r->topic->incarnation_id);
-	more = db_step(stmt, t);
 	r->fall = more > 0 && db_int(stmt, 0) > 0 ? db_int(stmt, 0) : 0;
 	sqlite3_finalize(stmt);
 	return more < 0 ? -1 : 0;
@@ -264,12 +260,9 @@ static int set_times(struct resize *r, size_t ordinal, struct fold_resize *resiz
 /* What was written after runs had seen that the topic has more partitions. */
 static int set_seen(struct resize *r, size_t ordinal, struct fold_resize *resize, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(r->db, sql_queries_resize_seen, r->topic->topic_id, t);
 	int more;
 
-	if (db_prepare(r->db, sql_queries_resize_seen, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, r->topic->topic_id);
 	db_bind_int(rows, 2, resize->from);
 	while ((more = db_step(rows, t)) > 0) {
 		struct fold_partition *part = fold_topic_part(r->topic, sqlite3_column_int(rows, 0));
@@ -340,12 +333,9 @@ static void list_resizes(struct fold_topic *topic)
 
 static int mark_configured(struct resize *r, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(r->db, sql_queries_resize_configured, r->topic->topic_id, t);
 	int more;
 
-	if (db_prepare(r->db, sql_queries_resize_configured, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, r->topic->topic_id);
 	while ((more = db_step(rows, t)) > 0) {
 		struct fold_resize *resize = resize_of(r->topic, sqlite3_column_int(rows, 0));
 

@@ -79,12 +79,9 @@ static bool take_apart(const struct shared *s, const uint8_t *key, size_t size, 
 
 static int load_samples(struct shared *s, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(s->db, sql_queries_shared_samples, s->topic_id, t);
 	int more;
 
-	if (db_prepare(s->db, sql_queries_shared_samples, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, s->topic_id);
 	while ((more = db_step(rows, t)) > 0) {
 		const uint8_t *key = sqlite3_column_blob(rows, 1);
 		struct slot slot = { .state_id = sqlite3_column_int64(rows, 0) };
@@ -141,20 +138,18 @@ static int read_place(struct shared *s, struct chunk_scan *scan, struct chunk_pl
 static int read_history(struct shared *s, key_seen *see, struct trouble *t)
 {
 	struct chunk_scan *scan = chunk_scan_new(s->db, CHUNK_KEY | CHUNK_FLAGS);
-	sqlite3_stmt *places;
+	sqlite3_stmt *places = db_query(s->db, sql_queries_shared_places, s->incarnation_id, t);
 	int more;
 
 	chunk_scan_cut(scan, s->part);
-	more = db_prepare(s->db, sql_queries_shared_places, &places, t) < 0 ? -1 : 1;
-
-	if (more > 0)
-		db_bind_int(places, 1, s->incarnation_id);
-	while (more > 0 && (more = db_step(places, t)) > 0) {
+	while ((more = db_step(places, t)) > 0) {
 		struct chunk_place place = { sqlite3_column_int64(places, 0), sqlite3_column_int64(places, 1),
 					     sqlite3_column_int(places, 2) ? CHUNK_ABORTED : CHUNK_COMMITTED };
 
-		if (read_place(s, scan, place, see, t) < 0)
+		if (read_place(s, scan, place, see, t) < 0) {
 			more = -1;
+			break;
+		}
 	}
 	sqlite3_finalize(places);
 	chunk_scan_free(scan);
@@ -196,12 +191,9 @@ static int find(struct shared *s, struct trouble *t)
 
 int shared_find(const struct run *run, sqlite3 *db, struct trouble *t)
 {
-	sqlite3_stmt *topics;
+	sqlite3_stmt *topics = db_query(db, sql_queries_shared_topics, run->id, t);
 	int more;
 
-	if (db_prepare(db, sql_queries_shared_topics, &topics, t) < 0)
-		return -1;
-	db_bind_int(topics, 1, run->id);
 	while ((more = db_step(topics, t)) > 0) {
 		struct shared s = { .run = run, .db = db, .topic_id = sqlite3_column_int64(topics, 0),
 				    .incarnation_id = sqlite3_column_int64(topics, 1) };

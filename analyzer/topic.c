@@ -83,19 +83,18 @@ static void read_topic(const struct run *run, sqlite3_stmt *row, struct fold_top
 		topic->recent_from_ms = INT64_MAX;
 }
 
-static int read_counts(sqlite3_stmt *rows, struct fold_topic *topic, struct trouble *t)
+static void read_count(sqlite3_stmt *row, struct fold_topic *topic)
 {
-	int more;
-
-	while ((more = db_step(rows, t)) > 0) {
-		topic->count = xgrow(topic->count, topic->count_n + 1, sizeof(*topic->count));
-		topic->count[topic->count_n++] = sqlite3_column_int(rows, 0);
-	}
-	return more;
+	topic->count = xgrow(topic->count, topic->count_n + 1, sizeof(*topic->count));
+	topic->count[topic->count_n++] = sqlite3_column_int(row, 0);
 }
 
-static void read_part(sqlite3_stmt *row, const struct fold_topic *topic, struct fold_partition *part)
+static void read_part(sqlite3_stmt *row, struct fold_topic *topic)
 {
+	struct fold_partition *part;
+
+	topic->parts = xgrow(topic->parts, topic->part_n + 1, sizeof(*topic->parts));
+	part = &topic->parts[topic->part_n++];
 	*part = (struct fold_partition){
 		.partition = sqlite3_column_int(row, 0),
 		.horizon = { sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2) },
@@ -119,63 +118,42 @@ static void read_part(sqlite3_stmt *row, const struct fold_topic *topic, struct 
 	part->certain[0] = INT64_MAX;
 }
 
-static int read_parts(sqlite3_stmt *rows, struct fold_topic *topic, struct trouble *t)
+static void read_certain(sqlite3_stmt *row, struct fold_topic *topic)
 {
-	int more;
+	struct fold_partition *part = fold_topic_part(topic, sqlite3_column_int(row, 0));
 
-	while ((more = db_step(rows, t)) > 0) {
-		topic->parts = xgrow(topic->parts, topic->part_n + 1, sizeof(*topic->parts));
-		read_part(rows, topic, &topic->parts[topic->part_n++]);
-	}
-	return more;
+	for (size_t i = 1; part && i < topic->count_n; i++)
+		if (topic->count[i] == sqlite3_column_int(row, 1))
+			part->certain[i] = sqlite3_column_int64(row, 2);
 }
 
-static int read_certain(sqlite3_stmt *rows, struct fold_topic *topic, struct trouble *t)
+static int read_all(sqlite3 *db, const char *sql, struct fold_topic *topic,
+		    void (*read)(sqlite3_stmt *, struct fold_topic *), struct trouble *t)
 {
+	sqlite3_stmt *rows = db_query(db, sql, topic->topic_id, t);
 	int more;
 
-	while ((more = db_step(rows, t)) > 0) {
-		struct fold_partition *part = fold_topic_part(topic, sqlite3_column_int(rows, 0));
-
-		for (size_t i = 1; part && i < topic->count_n; i++)
-			if (topic->count[i] == sqlite3_column_int(rows, 1))
-				part->certain[i] = sqlite3_column_int64(rows, 2);
-	}
-	return more;
-}
-
-static int read_rows(sqlite3 *db, const char *sql, struct fold_topic *topic,
-		     int (*read)(sqlite3_stmt *, struct fold_topic *, struct trouble *), struct trouble *t)
-{
-	sqlite3_stmt *rows;
-	int result;
-
-	if (db_prepare(db, sql, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, topic->topic_id);
-	result = read(rows, topic, t);
+	while ((more = db_step(rows, t)) > 0)
+		read(rows, topic);
 	sqlite3_finalize(rows);
-	return result;
+	return more;
 }
 
 static int read_rest(sqlite3 *db, struct fold_topic *topic, struct trouble *t)
 {
-	if (read_rows(db, sql_queries_fold_counts, topic, read_counts, t) < 0 ||
-	    read_rows(db, sql_queries_fold_partitions, topic, read_parts, t) < 0 ||
-	    read_rows(db, sql_queries_fold_certain, topic, read_certain, t) < 0)
+	if (read_all(db, sql_queries_fold_counts, topic, read_count, t) < 0 ||
+	    read_all(db, sql_queries_fold_partitions, topic, read_part, t) < 0 ||
+	    read_all(db, sql_queries_fold_certain, topic, read_certain, t) < 0)
 		return trouble_wrap(t, "fold %s", topic->name);
 	return 0;
 }
 
 int fold_topics_load(const struct run *run, sqlite3 *db, struct fold_topics *topics, struct trouble *t)
 {
-	sqlite3_stmt *rows;
+	sqlite3_stmt *rows = db_query(db, sql_queries_fold_topics, run->id, t);
 	int more;
 
 	*topics = (struct fold_topics){ 0 };
-	if (db_prepare(db, sql_queries_fold_topics, &rows, t) < 0)
-		return -1;
-	db_bind_int(rows, 1, run->id);
 	while ((more = db_step(rows, t)) > 0) {
 		topics->items = xgrow(topics->items, topics->n + 1, sizeof(*topics->items));
 		read_topic(run, rows, &topics->items[topics->n]);
