@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import cli
 
+EVERYTHING = {"lag.max": 1000, "backlog.age.max": "1m", "consumer.idle.max": "10m", "length.max": 100000}   # every limit
+
 
 class Streams:
     """The stream NAME and its dead-letter stream NAME:dlq on a server. settings: of the watch, as the config has them.
