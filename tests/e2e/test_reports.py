@@ -1,60 +1,19 @@
-"""The report directory, read by other means: zstdcat, jq, Python's csv, prometheus_client, sha256 by hashlib."""
-import csv
-import hashlib
-import io
+"""The report directory, read by other means: zstdcat, jq, Python's csv, prometheus_client."""
 import json
 import os
-import random
-import re
-import resource
-import shutil
-import signal
 import subprocess
-import time
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 import cli
 import report_index
 from report_index import HOUR, tool
-
-NASTY = [b"user-1", b"", b"a,b\"c\"", b"=1+1", b"+x", b"-x", b"@x", b"'x", b"line\nfeed\r\t", b"\x00\x1b[31m\x7f", b"\xff\xfe",
-         "ключ-\u202e".encode(), "日本".encode(), b"back\\slash", b" blank ", b"x" * 5000]
-
-EVIDENCE = {"lost": 2, "first_lost": {"offset": 100, "time": "x", "time_ms": report_index.STARTED // 1000 - 86_400_000},
-            "last_lost": {"offset": 200, "time": "x", "time_ms": report_index.STARTED // 1000 + 4000}, "text": "a\u2028b\"", "big": 2**63 - 1}
+from report_written import EVIDENCE, NASTY, contents, faulty, samples, write
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "fencepost.db"
-
-
-def write(index, run, out, env=None):
-    """Writes a report; what the tool said, and the report."""
-    return tool(index.path, "write", run, out, env=env).split(), cli.Report(out)
-
-
-def faulty(path, run=1, keys=NASTY):
-    """A run with one fence-regressed a key, one fence-expiring and one fence-rebased."""
-    index = report_index.Index(path)
-    index.run(run)
-    topic_id = index.topic(run, index.pipeline(run), main_threshold=2**60, history_keys=1000)
-    index.server(run)
-    for key in keys:
-        index.fence(run, topic_id, key)
-    index.check(run, "fence-regressed", 5, status="fail", examined=40, findings=len(keys))
-    index.check(run, "fence-expiring", 12, severity="warning", status="fail", findings=1)
-    index.check(run, "fence-rebased", 11, severity="info", status="fail", findings=1)
-    for i, key in enumerate(keys):
-        index.finding(run, "fence-regressed", i, key, partition=i % 3, offset=100 + i,
-                      detail="the fence of " + repr(key) + " is below its newest record",
-                      evidence=EVIDENCE)
-    index.finding(run, "fence-expiring", 0, b"user-1", severity="warning", topic=None, partition=None, offset=None)
-    index.finding(run, "fence-rebased", 0, b"user-1", severity="info")
-    index.add("unverifiable", run_id=run, pipeline="orders", name="fence-regressed", reason="gap", subjects=3)
-    return index
 
 
 def key_text(key):
@@ -145,10 +104,6 @@ def test_evidence_that_is_no_object_is_still_shown(path, tmp_path):
 
 
 # -- the same everywhere ---------------------------------------------------------------------------------------------------------
-
-def contents(directory):
-    return {p.name: p.read_bytes() for p in directory.iterdir()}
-
 
 def locales():
     have = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
@@ -385,18 +340,6 @@ def test_bound_is_not_known_where_findings_were_cut(path, tmp_path):
 
 # -- metrics -------------------------------------------------------------------------------------------------------------------------
 
-def samples(text):
-    """{(name, labels): value}; the parser must agree that it is well formed."""
-    found = {}
-    for family in text_string_to_metric_families(text):
-        assert family.type == "gauge" and family.documentation
-        for sample in family.samples:
-            key = (sample.name, tuple(sorted(sample.labels.items())))
-            assert key not in found
-            found[key] = sample.value
-    return found
-
-
 def metric(found, metric_name, **labels):
     labels.setdefault("config", "/etc/fencepost.yaml")
     return found.get((metric_name, tuple(sorted(labels.items()))))
@@ -455,160 +398,6 @@ def test_metrics_that_cannot_be_written(path, tmp_path):
     assert "No such file" in tool(path, "metrics", 1, tmp_path / "none" / "m.prom", code=1)
 
 
-# -- manifest ------------------------------------------------------------------------------------------------------------------------
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def assert_whole(directory):
-    """The directory holds what its manifest says, and nothing else."""
-    manifest = json.loads((directory / "manifest.json").read_text())
-    assert {f["name"] for f in manifest["files"]} | {"manifest.json"} == {p.name for p in directory.iterdir()}
-    for file in manifest["files"]:
-        data = (directory / file["name"]).read_bytes()
-        content = cli.unzstd(directory / file["name"]).encode() if file["name"].endswith(".zst") else data
-        assert (file["bytes"], file["sha256"]) == (len(data), sha256(data))
-        assert (file["content_bytes"], file["content_sha256"]) == (len(content), sha256(content))
-    return manifest
-
-
-def test_manifest_is_a_chain(path, tmp_path):
-    index = report_index.healthy(path)
-    for run in (2, 3, 4):
-        report_index.healthy_run(index, run)
-    write(index, 1, tmp_path / "1")
-    write(index, 3, tmp_path / "3")
-    write(index, 2, tmp_path / "2")  # late: what was written keeps what it said
-    write(index, 4, tmp_path / "4")
-    write(index, 3, tmp_path / "3")
-    previous = {run: assert_whole(tmp_path / str(run))["previous"] for run in (1, 2, 3, 4)}
-    hashes = {run: sha256((tmp_path / str(run) / "manifest.json").read_bytes()) for run in (1, 2, 3, 4)}
-    assert previous == {1: None, 2: {"run": 1, "manifest_sha256": hashes[1]}, 3: {"run": 1, "manifest_sha256": hashes[1]},
-                        4: {"run": 3, "manifest_sha256": hashes[3]}}
-    manifest = assert_whole(tmp_path / "4")
-    assert manifest["config"] == {"name": "/etc/fencepost.yaml", "sha256": "c" * 64}
-
-
-# -- a report is whole or absent -----------------------------------------------------------------------------------------------------
-
-def left(tmp_path):
-    return sorted(n for n in os.listdir(tmp_path) if not n.startswith("fencepost.db"))
-
-
-def test_parents_and_slashes(path, tmp_path):
-    _, report = write(report_index.healthy(path), 1, f"{tmp_path}/a/b/c//")
-    assert_whole(tmp_path / "a" / "b" / "c")
-    assert os.listdir(tmp_path / "a" / "b") == ["c"]
-
-
-def test_what_is_in_the_way_stays(path, tmp_path):
-    index = report_index.healthy(path)
-    report_index.healthy_run(index, 2)
-    write(index, 2, tmp_path / "two")
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "notes").write_text("mine")
-    (tmp_path / "link").symlink_to("two")
-    before = contents(tmp_path / "two")
-    for name in ("two", "file", "full", "link"):
-        assert "in the way" in tool(path, "write", 1, tmp_path / name, code=1)
-    assert contents(tmp_path / "two") == before and (tmp_path / "file").read_text() == "mine"
-    assert left(tmp_path) == ["file", "full", "link", "two"]
-
-
-def test_an_empty_directory_is_not_in_the_way(path, tmp_path):
-    (tmp_path / "out").mkdir()
-    write(report_index.healthy(path), 1, tmp_path / "out")
-    assert_whole(tmp_path / "out")
-
-
-def test_notes_in_an_earlier_report_are_not_thrown_away(path, tmp_path):
-    index = report_index.healthy(path)
-    write(index, 1, tmp_path / "out")
-    (tmp_path / "out" / "notes").write_text("mine")
-    assert "holds notes" in tool(path, "write", 1, tmp_path / "out", code=1)
-    assert (tmp_path / "out" / "notes").read_text() == "mine"
-    assert left(tmp_path) == ["out"]
-
-
-def test_the_same_number_of_another_index_is_another_run(path, tmp_path):
-    index = report_index.healthy(path)
-    write(index, 1, tmp_path / "out")
-    index.db.execute("UPDATE run SET started_us = started_us + 1")
-    assert "in the way" in tool(path, "write", 1, tmp_path / "out", code=1)
-
-
-def test_a_stale_temporary_directory_is_removed(path, tmp_path):
-    stale = tmp_path / "out.tmp-1"
-    stale.mkdir()
-    (stale / "summary.json").write_text("{")
-    (stale / "findings.csv.zst.tmp-77").write_text("")
-    write(report_index.healthy(path), 1, tmp_path / "out")
-    assert left(tmp_path) == ["out"]
-    assert_whole(tmp_path / "out")
-
-
-def test_a_full_disk_leaves_no_report(path, tmp_path):
-    """Whatever the size at which the disk is full: no report, or the earlier one; and the next attempt succeeds."""
-    index = faulty(path, keys=[random.Random(i).randbytes(40) for i in range(3000)])
-    write(index, 1, tmp_path / "out")
-    whole = sum(len(data) for data in contents(tmp_path / "out").values())
-    mount = tmp_path / "small"
-    mount.mkdir()
-    for size in (4096, whole // 4, whole // 2, whole * 3 // 4):
-        script = (f"mount -t tmpfs -o size={size} tmpfs {mount} && "
-                  f"{{ {cli.built('tools/report_tool')} {path} write 1 {mount}/out; echo status $?; ls -a {mount}; }}")
-        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=60)
-        if "status" not in done.stdout:
-            pytest.skip("tmpfs cannot be mounted here: " + done.stderr)
-        assert done.stdout.split() == ["status", "1", ".", ".."], done
-        assert "No space left" in done.stderr
-
-
-def test_a_file_size_limit_leaves_the_earlier_report(path, tmp_path):
-    index = faulty(path, keys=[random.Random(i).randbytes(40) for i in range(3000)])
-    _, report = write(index, 1, tmp_path / "out")
-    before = contents(report.path)
-    index.db.execute("UPDATE finding SET remedy = 'another'")
-
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
-
-    done = subprocess.run([cli.built("tools/report_tool"), path, "write", "1", tmp_path / "out"], preexec_fn=limit, capture_output=True, text=True)
-    assert done.returncode == 1 and "File too large" in done.stderr
-    assert contents(report.path) == before
-    assert left(tmp_path) == ["out"]
-
-
-def test_killed_at_any_moment(path, tmp_path):
-    index = faulty(path, keys=[b"user-%d" % i for i in range(5000)])
-    out = tmp_path / "out"
-    argv = [cli.built("tools/report_tool"), path, "write", "1", out]
-    started = time.monotonic()
-    subprocess.run(argv, check=True, capture_output=True)
-    takes = time.monotonic() - started
-    rng = random.Random(7)
-    absent = present = 0
-    for i in range(60):
-        if i % 2 == 0:
-            shutil.rmtree(out, ignore_errors=True)
-        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
-        if i != 1:      # the second one is let go to its end, the first one is killed before it can
-            time.sleep(rng.uniform(0, takes * 1.1) if i else 0)
-            process.kill()
-        process.wait()
-        if out.exists():
-            assert_whole(out)
-            present += 1
-        else:
-            absent += 1
-    assert present and absent
-    write(index, 1, out)
-    assert left(tmp_path) == ["out"]
-
-
 # -- sql and runs --------------------------------------------------------------------------------------------------------------------
 
 def test_query(path):
@@ -647,79 +436,3 @@ def test_runs(path):
     assert rows[1]["duration_us"] == 61_250_000
     lines = tool(path, "runs").splitlines()
     assert len(lines) == 5 and lines[2].split() == ["2", "2026-11-30T03:30:00Z", "61.2", "s", "audit", "checked", "clean", "0", "0", "0"]
-
-
-# -- docs/reports.md -----------------------------------------------------------------------------------------------------------------
-
-def documented(section):
-    """{field: type} of the table in that section of docs/reports.md."""
-    text = (cli.ROOT / "docs" / "reports.md").read_text()
-    body = re.search(rf"^## {re.escape(section)}$(.*?)(?=^## |\Z)", text, re.M | re.S)[1]
-    return dict(re.findall(r"^\| `([^`]+)` \| ([^|]+?) \|", body, re.M))
-
-
-def walk(value, path=""):
-    """(field, value) of everything that is no object or list with fields of its own."""
-    if isinstance(value, dict) and value and path != "evidence":
-        for name, inner in value.items():
-            yield from walk(inner, f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from walk(inner, path + "[]")
-    else:
-        yield path, value
-
-
-TYPES = {
-    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "string": lambda v: isinstance(v, str),
-    "boolean": lambda v: isinstance(v, bool),
-    "object": lambda v: isinstance(v, dict),
-    "null": lambda v: v is None,
-    "time": lambda v: isinstance(v, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", v),
-}
-
-
-def assert_documented(section, values, ignore=()):
-    fields = documented(section)
-    seen = set()
-    for value in values:
-        for field, leaf in walk(value):
-            if field in ignore and leaf is None:
-                continue
-            assert field in fields, f"{section}: {field} is not documented"
-            assert any(TYPES[kind](leaf) for kind in fields[field].split(" or ")), (field, fields[field], leaf)
-            seen.add(field)
-    assert seen == set(fields)
-
-
-def watched(index, run):
-    """A watch over a stream with one group, and checks of it and of the server."""
-    index.server(run, "10.2.0.8:6379/0")
-    watch = index.add("stream_watch", run_id=run, name="bills", redis="10.2.0.8:6379/0", key="bills*", group_name="*", excluded='["old*"]',
-                      idle_ms=600000, deliveries=3, pending_keys=1000000, looked=1)
-    stream = index.add("stream", run_id=run, watch_id=watch, redis_key=b"bills", role="source", present=1, read_us=report_index.STARTED,
-                       length=2, last_generated=bytes(16), first_entry=bytes(16))
-    index.add("stream_group", run_id=run, stream_id=stream, name=b"g", read_us=report_index.STARTED, consumers=1, pending=2, listed=2, kept=2,
-              acknowledged=0)
-    for scope, check in (("streams/bills", "stream-stuck"), ("redis/10.2.0.8:6379", "redis-evicting")):
-        index.check(run, check, 20, pipeline=scope)
-        index.add("unverifiable", run_id=run, pipeline=scope, name=check, reason="not-sampled", subjects=1)
-
-
-def test_every_field_is_documented(path, tmp_path):
-    index = faulty(path)
-    index.add("trouble", run_id=1, stage="replay", pipeline="orders", topic="orders", partition=1, text="gone")
-    report_index.healthy_run(index, 2)
-    watched(index, 2)
-    reports = [write(index, run, tmp_path / str(run))[1] for run in (1, 2)]
-    assert_documented("summary.json", [r.summary for r in reports], ignore=("pipelines[].verdicts",))
-    assert_documented("manifest.json", [r.manifest for r in reports], ignore=("previous",))
-    assert_documented("findings.jsonl.zst", [f for r in reports for f in r.findings])
-    labels = {}
-    for name, pairs in samples(reports[0].metrics) | samples(reports[1].metrics):
-        assert labels.setdefault(name, {label for label, _ in pairs}) == {label for label, _ in pairs}
-    assert {name: set(text.split(", ")) for name, text in documented("metrics.prom").items()} == labels
-    header = cli.unzstd(reports[0].path / "findings.csv.zst").splitlines()[0].split(",")
-    text = (cli.ROOT / "docs" / "reports.md").read_text()
-    assert re.findall(r"`(\w+)`", re.search(r"The columns: (.*?)\.\n", text, re.S)[1]) == header
