@@ -4,7 +4,6 @@
  */
 #include "ingest/redis_conn.h"
 
-#include <errno.h>
 #include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +20,8 @@ struct redis_conn {
 	const struct run *run;
 	const struct redis_config *redis;
 	int64_t timeout_us;
-	redisContext *link; /* NULL: lost */
+	struct redis_link *link; /* NULL: lost */
+	enum link_result loss;   /* how it was lost */
 	struct reply_arena *arena;
 	struct buffer commands; /* for redis_conn_ask */
 	char process_id[64];    /* INFO's run_id; empty: not known */
@@ -65,17 +65,25 @@ struct reply_origin redis_conn_origin(const struct redis_conn *conn, const char 
 
 void redis_conn_drop(struct redis_conn *conn)
 {
-	if (conn->link)
-		redisFree(conn->link);
+	redis_link_close(conn->link);
 	conn->link = NULL;
 }
 
-/* Always 0. */
+/* result: of redis_link.h. 1 the link is up; 0 it is lost, and goes. */
+static int keep(struct redis_conn *conn, enum link_result result)
+{
+	if (result == LINK_UP)
+		return 1;
+	conn->loss = result;
+	redis_conn_drop(conn);
+	return 0;
+}
+
+/* For what came is no protocol of Redis. Always 0. */
 static int lose(struct redis_conn *conn, struct trouble *t, const char *why)
 {
 	trouble_set(t, "the connection broke: %s", why);
-	redis_conn_drop(conn);
-	return 0;
+	return keep(conn, LINK_UNREACHABLE);
 }
 
 static int no_reply(struct redis_conn *conn, struct trouble *t)
@@ -107,35 +115,30 @@ static int wait_for(struct redis_conn *conn, short events, int64_t since_us, str
 void redis_conn_send(struct redis_conn *conn, const struct buffer *commands)
 {
 	if (conn->link && commands->size &&
-	    redisAppendFormattedCommand(conn->link, (const char *)commands->data, commands->size) != REDIS_OK)
+	    redisAppendFormattedCommand(conn->link->context, (const char *)commands->data, commands->size) != REDIS_OK)
 		xarray(SIZE_MAX, SIZE_MAX); /* its only failure is memory */
-}
-
-/* What the server has sent so far, into the reader. 1; 0 the link is lost. */
-static int read_some(struct redis_conn *conn, struct trouble *t)
-{
-	return redisBufferRead(conn->link) == REDIS_OK ? 1 : lose(conn, t, conn->link->errstr);
 }
 
 /* A server whose replies nobody reads may stop reading commands: while it does not take them, replies are read. */
 int redis_conn_flush(struct redis_conn *conn, struct trouble *t)
 {
 	int64_t since = run_tick_us(conn->run);
-	int done = 0, ready;
+	bool done = false;
+	int ready;
 
 	if (!conn->link)
 		return 0;
 	for (;;) {
 		size_t before = conn->link->reader->len;
 
-		if (redisBufferWrite(conn->link, &done) != REDIS_OK)
-			return lose(conn, t, conn->link->errstr);
+		if (!keep(conn, redis_link_write(conn->link, &done, t)))
+			return 0;
 		if (done)
 			return 1;
 		ready = wait_for(conn, POLLIN | POLLOUT, since, t);
 		if (ready < 0)
 			return -1;
-		if (ready && !read_some(conn, t))
+		if (ready && !keep(conn, redis_link_read(conn->link, t)))
 			return 0;
 		if (conn->link->reader->len != before)
 			since = run_tick_us(conn->run);
@@ -203,7 +206,7 @@ static int scan_reply(struct redis_conn *conn, struct scanning scanning, redisRe
 		if (got)
 			return got;
 		before = conn->link->reader->len;
-		if (!read_some(conn, t))
+		if (!keep(conn, redis_link_read(conn->link, t)))
 			return 0;
 		if (conn->link->reader->len != before) {
 			since = UNKNOWN;
@@ -264,7 +267,7 @@ static enum link_result shake(struct redis_conn *conn, size_t count, const struc
 	got = redis_conn_flush(conn, t);
 	if (got > 0)
 		got = next_reply(conn, reply, t);
-	return got > 0 ? LINK_UP : got == 0 ? LINK_AGAIN : LINK_REFUSED;
+	return got > 0 ? LINK_UP : got == 0 ? conn->loss : LINK_REFUSED;
 }
 
 /* A command that must succeed. */

@@ -1,16 +1,15 @@
-/* redis_link: hiredis' connect, and its TLS where this build has it. */
+/* redis_link: hiredis' connect, and what the server sends and takes, by hiredis or by redis_tls. */
 #include "ingest/redis_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <hiredis/sds.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
-#ifdef HAVE_HIREDIS_SSL
-#include <hiredis/hiredis_ssl.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#endif
+#include "ingest/redis_tls.h"
+#include "sql/mem.h"
 
 /* One attempt; a longer wait is made of several, so that a stop is noticed between them. */
 enum { ATTEMPT_US = 5000000 };
@@ -36,71 +35,6 @@ static enum link_result connect_trouble(const struct redis_config *redis, int er
 	return LINK_UNREACHABLE;
 }
 
-#ifdef HAVE_HIREDIS_SSL
-static int tls_trouble(SSL *ssl, const redisContext *link, struct trouble *t)
-{
-	long verified = ssl ? SSL_get_verify_result(ssl) : X509_V_OK;
-
-	if (verified != X509_V_OK)
-		return trouble_set(
-			t, "TLS: the server's certificate is not trusted: %s; SSL_CERT_FILE may name its authority",
-			X509_verify_cert_error_string(verified));
-	return trouble_set(t, "TLS: %s", link->err ? link->errstr : "no memory for it");
-}
-
-/*
- * A client that trusts what the system trusts, and wants the certificate to name the host or address that was dialled.
- */
-static SSL *new_client(const char *host)
-{
-	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-	SSL *ssl = NULL;
-	bool is_address;
-
-	if (!context)
-		return NULL;
-	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-	if (SSL_CTX_set_default_verify_paths(context))
-		ssl = SSL_new(context);
-	SSL_CTX_free(context); /* the client keeps it */
-	if (!ssl)
-		return NULL;
-	is_address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-	if (is_address || (SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host)))
-		return ssl;
-	SSL_free(ssl);
-	return NULL;
-}
-
-static enum link_result encrypt(const struct redis_config *redis, redisContext *link, struct trouble *t)
-{
-	struct timeval tv = { .tv_sec = ATTEMPT_US / 1000000 };
-	SSL *ssl = new_client(redis->host);
-
-	redisSetTimeout(link, tv); /* of the handshake, which blocks */
-	if (ssl && redisInitiateSSL(link, ssl) == REDIS_OK)
-		return LINK_UP;
-	tls_trouble(ssl, link, t);
-	SSL_free(ssl);
-	return LINK_REFUSED;
-}
-#else
-static enum link_result encrypt(const struct redis_config *redis, redisContext *link, struct trouble *t)
-{
-	(void)link;
-	trouble_set(t,
-		    "rediss://: this build has no TLS (hiredis without hiredis_ssl). Run a tunnel and use "
-		    "redis://127.0.0.1:16379: "
-		    "printf "
-		    "'foreground=yes\\npid=\\n[redis]\\nclient=yes\\naccept=127.0.0.1:16379\\nconnect=%s:%"
-		    "d\\nverifyChain=yes\\n"
-		    "CApath=/etc/ssl/certs\\ncheckHost=%s\\n' | stunnel -fd 0",
-		    redis->host, redis->port, redis->host);
-	return LINK_REFUSED;
-}
-#endif
-
 static redisContext *dial(const struct redis_config *redis, int64_t timeout_us)
 {
 	struct timeval tv = { .tv_sec = timeout_us / 1000000, .tv_usec = timeout_us % 1000000 };
@@ -118,33 +52,131 @@ static void never_block(redisContext *link)
 	link->flags &= ~REDIS_BLOCK;
 }
 
-enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, redisContext **link,
-				 struct trouble *t)
+void redis_link_close(struct redis_link *link)
 {
-	enum link_result result = LINK_UP;
+	if (!link)
+		return;
+	redis_tls_close(link->tls);
+	if (link->context)
+		redisFree(link->context);
+	free(link);
+}
+
+static enum link_result connect_link(const struct redis_config *redis, int64_t timeout_us, struct redis_link *link,
+				     struct trouble *t)
+{
 	redisContext *made;
 	int error;
 
-	*link = NULL;
-#ifndef HAVE_HIREDIS_SSL
-	if (redis->tls)
-		return encrypt(redis, NULL, t);
-#endif
 	errno = 0;
-	made = dial(redis, timeout_us < ATTEMPT_US ? timeout_us : ATTEMPT_US);
+	link->context = made = dial(redis, timeout_us);
 	error = errno;
 	if (!made || made->err)
-		result = connect_trouble(redis, error, made ? made->errstr : strerror(error), t);
-	else if (redis->tls)
-		result = encrypt(redis, made, t);
+		return connect_trouble(redis, error, made ? made->errstr : strerror(error), t);
+	link->reader = made->reader;
+	link->fd = made->fd;
+	return redis->tls ? redis_tls_open(redis, link->fd, timeout_us, &link->tls, t) : LINK_UP;
+}
+
+enum link_result redis_link_open(const struct redis_config *redis, int64_t timeout_us, struct redis_link **link,
+				 struct trouble *t)
+{
+	struct redis_link *made = xalloc(sizeof(*made));
+	enum link_result result = connect_link(redis, timeout_us < ATTEMPT_US ? timeout_us : ATTEMPT_US, made, t);
+
+	*link = NULL;
 	if (result != LINK_UP) {
-		if (made)
-			redisFree(made);
+		redis_link_close(made);
 		return result;
 	}
 	if (redis->host)
-		redisEnableKeepAlive(made);
-	never_block(made);
+		redisEnableKeepAlive(made->context);
+	never_block(made->context);
 	*link = made;
+	return LINK_UP;
+}
+
+/* A server that does not know what it was sent hangs up, and so does one that wants TLS. */
+static enum link_result lost(const struct redis_link *link, const char *why, struct trouble *t)
+{
+	if (link->heard) {
+		trouble_set(t, "the connection broke: %s", why);
+		return LINK_AGAIN;
+	}
+	if (link->tls)
+		return redis_tls_unheard(link->tls, why, t);
+	trouble_set(t,
+		    "the connection broke before the server said anything: %s: is that its port, and does it want "
+		    "TLS there (rediss://)?",
+		    why);
+	return LINK_UNREACHABLE;
+}
+
+/* Larger than a record of TLS may be, so that nothing is left in OpenSSL of which poll does not know. */
+enum { READ_ROOM = 16 << 10 };
+
+static enum link_result read_encrypted(struct redis_link *link, struct trouble *t)
+{
+	char buffer[READ_ROOM];
+	const char *why = NULL;
+	int size = redis_tls_read(link->tls, buffer, sizeof(buffer), &why);
+
+	if (size > 0 && redisReaderFeed(link->reader, buffer, (size_t)size) != REDIS_OK)
+		xarray(SIZE_MAX, SIZE_MAX); /* its only failure is memory */
+	return size < 0 ? lost(link, why, t) : LINK_UP;
+}
+
+enum link_result redis_link_read(struct redis_link *link, struct trouble *t)
+{
+	enum link_result result = LINK_UP;
+	size_t before = link->reader->len;
+
+	if (link->tls)
+		result = read_encrypted(link, t);
+	else if (redisBufferRead(link->context) != REDIS_OK)
+		result = lost(link, link->context->errstr, t);
+	link->heard = link->heard || link->reader->len != before;
+	return result;
+}
+
+/* Of what is to be sent, the first size bytes are. */
+static void sent(redisContext *context, size_t size)
+{
+	size_t left = sdslen(context->obuf) - size;
+
+	memmove(context->obuf, context->obuf + size, left);
+	sdssetlen(context->obuf, left);
+	context->obuf[left] = '\0';
+}
+
+static enum link_result write_encrypted(struct redis_link *link, struct trouble *t)
+{
+	sds out = link->context->obuf;
+	size_t all = sdslen(out), done = 0;
+	const char *why = NULL;
+	int size = 1;
+
+	while (done < all && size > 0) {
+		size = redis_tls_write(link->tls, out + done, all - done, &why);
+		done += size > 0 ? (size_t)size : 0;
+	}
+	sent(link->context, done);
+	return size < 0 ? lost(link, why, t) : LINK_UP;
+}
+
+enum link_result redis_link_write(struct redis_link *link, bool *done, struct trouble *t)
+{
+	int all = 0;
+
+	if (!link->tls && redisBufferWrite(link->context, &all) != REDIS_OK)
+		return lost(link, link->context->errstr, t);
+	if (link->tls) {
+		enum link_result result = write_encrypted(link, t);
+
+		if (result != LINK_UP)
+			return result;
+		all = sdslen(link->context->obuf) == 0;
+	}
+	*done = all;
 	return LINK_UP;
 }

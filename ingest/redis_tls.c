@@ -1,0 +1,308 @@
+/* redis_tls: what OpenSSL is told, and what its errors mean to who has to mend them. */
+#include "ingest/redis_tls.h"
+
+#if defined(HAVE_LIBSSL) || defined(HAVE_HIREDIS_SSL)
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "sql/mem.h"
+
+/* Reasons from here on are alerts: the server's words. */
+enum { FIRST_ALERT = SSL_AD_REASON_OFFSET };
+
+struct redis_tls {
+	SSL *ssl;
+	bool asked; /* the server asked for the client's certificate */
+};
+
+static const char closed[] = "the server closed the connection";
+
+/* --- the client --------------------------------------------------------------------------------------------------- */
+
+/* What the newest error of OpenSSL is called. */
+static const char *last_reason(void)
+{
+	const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+
+	return reason ? reason : "no reason given";
+}
+
+/* 0; -1 the configuration file has a section for this program, and it cannot be obeyed. */
+static int obey_file(SSL_CTX *context, struct trouble *t)
+{
+	const char *data = NULL, *reason;
+	unsigned long error;
+	int flags = 0;
+
+	ERR_clear_error();
+	if (SSL_CTX_config(context, "fencepost"))
+		return 0;
+	error = ERR_peek_error_data(&data, &flags); /* the first says it best: "No such file", "fopen(client.pem, r)" */
+	if (ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_INVALID_CONFIGURATION_NAME)
+		return 0; /* there is none */
+	reason = error ? ERR_reason_error_string(error) : NULL;
+	return trouble_set(t, "TLS: section fencepost of OpenSSL's configuration file (OPENSSL_CONF): %s%s%s",
+			   reason ? reason : "a command that OpenSSL does not know or cannot obey",
+			   flags & ERR_TXT_STRING ? ": " : "", flags & ERR_TXT_STRING ? data : "");
+}
+
+static SSL_CTX *new_context(struct trouble *t)
+{
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+
+	if (!context) {
+		trouble_set(t, "TLS: OpenSSL gives no client: %s", last_reason());
+		return NULL;
+	}
+	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+	SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_default_verify_paths(context);
+	if (obey_file(context, t) < 0) {
+		SSL_CTX_free(context);
+		return NULL;
+	}
+	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+	return context;
+}
+
+static int note_asked(SSL *ssl, void *tls)
+{
+	(void)ssl;
+	((struct redis_tls *)tls)->asked = true;
+	return 1;
+}
+
+/* The certificate must name the host that was dialled; an address is no name to ask for (SNI). */
+static bool expect_host(SSL *ssl, const char *host)
+{
+	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host))
+		return true;
+	return SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
+}
+
+static int prepare(struct redis_tls *tls, const char *host, int fd, struct trouble *t)
+{
+	SSL_CTX *context = new_context(t);
+
+	if (!context)
+		return -1;
+	tls->ssl = SSL_new(context);
+	SSL_CTX_free(context); /* the client keeps it */
+	if (!tls->ssl || !SSL_set_fd(tls->ssl, fd) || !expect_host(tls->ssl, host))
+		return trouble_set(t, "TLS: %s", last_reason());
+	SSL_set_cert_cb(tls->ssl, note_asked, tls);
+	return 0;
+}
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+static enum link_result untrusted(long verified, const char *host, struct trouble *t)
+{
+	const char *why = X509_verify_cert_error_string(verified);
+
+	switch (verified) {
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		trouble_set(t, "TLS: the server's certificate does not name %s: write in url a name that it has", host);
+		break;
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		trouble_set(t,
+			    "TLS: the server's certificate is not valid now: %s; it must be renewed, if this host's "
+			    "clock is right",
+			    why);
+		break;
+	default:
+		trouble_set(t,
+			    "TLS: the server's certificate is not trusted: %s; SSL_CERT_FILE may name the file of its "
+			    "authority",
+			    why);
+	}
+	return LINK_REFUSED;
+}
+
+static enum link_result certificate_trouble(const struct redis_tls *tls, const char *why, struct trouble *t)
+{
+	if (SSL_get_certificate(tls->ssl))
+		trouble_set(t,
+			    "TLS: the server does not take this client's certificate: %s; its tls-ca-cert-file must "
+			    "have the authority that signed it",
+			    why);
+	else
+		trouble_set(t,
+			    "TLS: the server demands a client's certificate (its tls-auth-clients), and there is none: "
+			    "%s; see docs/config.md on TLS",
+			    why);
+	return LINK_REFUSED;
+}
+
+enum link_result redis_tls_unheard(const struct redis_tls *tls, const char *why, struct trouble *t)
+{
+	if (tls->asked)
+		return certificate_trouble(tls, why, t);
+	trouble_set(t, "TLS: the connection broke before the server said anything: %s", why);
+	return LINK_UNREACHABLE;
+}
+
+/* Whether the other side answered with what is no TLS at all. */
+static bool is_no_tls(int reason)
+{
+	return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST ||
+	       reason == SSL_R_PACKET_LENGTH_TOO_LONG || reason == SSL_R_RECORD_LENGTH_MISMATCH;
+}
+
+/* error: SSL_get_error's; number: errno. */
+static enum link_result handshake_trouble(const struct redis_tls *tls, const char *host, int error, int number,
+					  struct trouble *t)
+{
+	static const char no_tls[] = "does it speak TLS on this port (tls-port), or is it redis:// there?";
+	long verified = SSL_get_verify_result(tls->ssl);
+	int reason = ERR_GET_REASON(ERR_peek_last_error());
+
+	if (verified != X509_V_OK)
+		return untrusted(verified, host, t);
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+		trouble_set(t, "TLS: the server does not answer the handshake: %s", no_tls);
+		return LINK_UNREACHABLE;
+	}
+	if (error == SSL_ERROR_SSL && is_no_tls(reason)) {
+		trouble_set(t, "TLS: the server's answer to the handshake is no TLS: %s", no_tls);
+		return LINK_REFUSED;
+	}
+	if (error == SSL_ERROR_SSL && reason >= FIRST_ALERT && tls->asked)
+		return certificate_trouble(tls, last_reason(), t);
+	if (error == SSL_ERROR_SSL && reason != SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+		trouble_set(t, "TLS: the handshake failed: %s", last_reason());
+		return LINK_REFUSED;
+	}
+	return redis_tls_unheard(tls, number ? strerror(number) : closed, t);
+}
+
+/* --- the connection ----------------------------------------------------------------------------------------------- */
+
+static void wait_at_most(int fd, int64_t us)
+{
+	struct timeval tv = { .tv_sec = us / 1000000, .tv_usec = us % 1000000 };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+}
+
+enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_t timeout_us, struct redis_tls **tls,
+				struct trouble *t)
+{
+	struct redis_tls *made = xalloc(sizeof(*made));
+	enum link_result result = LINK_REFUSED;
+	int done;
+
+	*tls = NULL;
+	if (prepare(made, redis->host, fd, t) == 0) {
+		wait_at_most(fd, timeout_us);
+		do {
+			ERR_clear_error();
+			errno = 0;
+			done = SSL_connect(made->ssl);
+		} while (done != 1 && errno == EINTR);
+		result = done == 1 ? LINK_UP
+				   : handshake_trouble(made, redis->host, SSL_get_error(made->ssl, done), errno, t);
+	}
+	if (result == LINK_UP)
+		*tls = made;
+	else
+		redis_tls_close(made);
+	return result;
+}
+
+/* What a result of SSL_read or SSL_write means: as redis_tls_read. */
+static int outcome(struct redis_tls *tls, int result, const char **why)
+{
+	int error = result > 0 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, result), number = errno;
+
+	switch (error) {
+	case SSL_ERROR_NONE: return result;
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_WANT_WRITE: return 0;
+	case SSL_ERROR_SYSCALL: *why = number ? strerror(number) : closed; return -1;
+	case SSL_ERROR_SSL:
+		*why = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING ? closed
+												   : last_reason();
+		return -1;
+	default: *why = closed; return -1;
+	}
+}
+
+int redis_tls_read(struct redis_tls *tls, void *at, size_t size, const char **why)
+{
+	ERR_clear_error();
+	errno = 0;
+	return outcome(tls, SSL_read(tls->ssl, at, (int)size), why);
+}
+
+int redis_tls_write(struct redis_tls *tls, const void *at, size_t size, const char **why)
+{
+	ERR_clear_error();
+	errno = 0;
+	return outcome(tls, SSL_write(tls->ssl, at, (int)(size < INT32_MAX ? size : INT32_MAX)), why);
+}
+
+void redis_tls_close(struct redis_tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_free(tls->ssl);
+	free(tls);
+}
+#else
+/* A build without OpenSSL's libssl: the socket can still be had from a tunnel. */
+enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_t timeout_us, struct redis_tls **tls,
+				struct trouble *t)
+{
+	(void)fd;
+	(void)timeout_us;
+	*tls = NULL;
+	trouble_set(t,
+		    "rediss://: this build has no TLS. Run a tunnel and use redis://127.0.0.1:16379: "
+		    "printf "
+		    "'foreground=yes\\npid=\\n[redis]\\nclient=yes\\naccept=127.0.0.1:16379\\nconnect=%s:%"
+		    "d\\nverifyChain=yes\\n"
+		    "CApath=/etc/ssl/certs\\ncheckHost=%s\\n' | stunnel -fd 0",
+		    redis->host, redis->port, redis->host);
+	return LINK_REFUSED;
+}
+
+int redis_tls_read(struct redis_tls *tls, void *at, size_t size, const char **why)
+{
+	(void)tls;
+	(void)at;
+	(void)size;
+	*why = "no TLS";
+	return -1;
+}
+
+int redis_tls_write(struct redis_tls *tls, const void *at, size_t size, const char **why)
+{
+	(void)tls;
+	(void)at;
+	(void)size;
+	*why = "no TLS";
+	return -1;
+}
+
+enum link_result redis_tls_unheard(const struct redis_tls *tls, const char *why, struct trouble *t)
+{
+	(void)tls;
+	trouble_set(t, "%s", why);
+	return LINK_REFUSED;
+}
+
+void redis_tls_close(struct redis_tls *tls)
+{
+	(void)tls;
+}
+#endif

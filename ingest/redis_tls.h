@@ -1,0 +1,38 @@
+/*
+ * redis_tls: TLS over the socket of a Redis connection, by OpenSSL itself, because not every hiredis has it.
+ *
+ * Trusted is what OpenSSL trusts (SSL_CERT_FILE, SSL_CERT_DIR or the system's authorities), and the certificate must
+ * name the host or address that was dialled. What OpenSSL's configuration file (OPENSSL_CONF) says under the name
+ * `fencepost` in its ssl_conf is applied on top: the client's certificate and key, other authorities, ciphers.
+ */
+#ifndef INGEST_REDIS_TLS_H
+#define INGEST_REDIS_TLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ingest/redis_link.h"
+
+struct redis_tls;
+
+/*
+ * Shakes hands over a connected socket that blocks; each wait of it is at most timeout_us. The socket stays the
+ * caller's, and open for as long as *tls, which redis_tls_close frees.
+ */
+enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_t timeout_us, struct redis_tls **tls,
+				struct trouble *t);
+
+/* As many bytes as were read or written; 0 not now; -1 the connection is lost, *why says why (borrowed, static). */
+int redis_tls_read(struct redis_tls *tls, void *at, size_t size, const char **why);
+int redis_tls_write(struct redis_tls *tls, const void *at, size_t size, const char **why);
+
+/*
+ * The words for a connection that broke, with why, before the server said anything. Since TLS 1.3 a server judges the
+ * client's certificate only after the client's handshake is done, and what it says then may not arrive.
+ */
+enum link_result redis_tls_unheard(const struct redis_tls *tls, const char *why, struct trouble *t);
+
+/* tls may be NULL. */
+void redis_tls_close(struct redis_tls *tls);
+
+#endif
