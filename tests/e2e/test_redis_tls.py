@@ -1,0 +1,343 @@
+"""TLS to Redis, against a server with certificates made here: what is trusted, what is refused, and in which words."""
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from child import free_port
+from handmade import Handmade
+from redis_server import RedisServer
+from sampling import fill, look  # noqa: F401 (one is a fixture)
+
+SECRET = "tls-s3cret"
+SECTION = """openssl_conf = init
+[init]
+ssl_conf = programs
+[programs]
+fencepost = redis
+[redis]
+"""
+
+# An authority's rules: any name, and the dates that the command line gives.
+AUTHORITY = """[ca]
+default_ca = this
+[this]
+database = {dir}/{name}.index
+serial = {dir}/{name}.serial
+new_certs_dir = {dir}
+certificate = {dir}/{name}.pem
+private_key = {dir}/{name}.key
+default_md = sha256
+policy = any
+unique_subject = no
+copy_extensions = copy
+[any]
+commonName = supplied
+"""
+
+
+class Certificates:
+    """Two authorities, `ours` and `theirs`, and what they sign: NAME.pem and NAME.key in .dir."""
+
+    def __init__(self, folder):
+        self.dir = folder
+        for name in ("ours", "theirs"):
+            self._openssl("req", "-x509", "-days", 36500, "-subj", f"/CN={name}", *self._key(name), "-out", self.pem(name))
+            (folder / f"{name}.index").touch()
+            (folder / f"{name}.serial").write_text("01\n")
+            (folder / f"{name}.conf").write_text(AUTHORITY.format(dir=folder, name=name))
+        self.sign("server", "IP:127.0.0.1,DNS:localhost")
+        self.sign("named", "DNS:redis-1.invalid")
+        self.sign("expired", "IP:127.0.0.1", end="20200201000000Z")
+        self.sign("client", "DNS:auditor")
+        self.sign("stranger", "DNS:auditor", by="theirs")
+
+    def pem(self, name):
+        return str(self.dir / f"{name}.pem")
+
+    def key(self, name):
+        return str(self.dir / f"{name}.key")
+
+    def sign(self, name, names, by="ours", end="20991231000000Z"):
+        request = self.dir / f"{name}.csr"
+        self._openssl("req", "-new", "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", *self._key(name),
+                      "-out", request)
+        self._openssl("ca", "-batch", "-notext", "-config", self.dir / f"{by}.conf", "-startdate", "20200101000000Z",
+                      "-enddate", end, "-in", request, "-out", self.pem(name))
+
+    def _key(self, name):
+        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", self.key(name)]
+
+    @staticmethod
+    def _openssl(*args):
+        subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
+
+
+class TlsServer(RedisServer):
+    """Beside its unix socket and its plain port it has .tls_port, with the certificate that show() chose."""
+
+    def __init__(self, certificates, **options):
+        self.certificates, self.tls_port = certificates, free_port()
+        super().__init__("7.0", options={
+            "tls-port": self.tls_port, "tls-cert-file": certificates.pem("server"),
+            "tls-key-file": certificates.key("server"), "tls-ca-cert-file": certificates.pem("ours"),
+            "tls-auth-clients": "no", **options})
+
+    def show(self, name="server", auth="no"):
+        self.client().execute_command("CONFIG", "SET", "tls-cert-file", self.certificates.pem(name), "tls-key-file",
+                                      self.certificates.key(name), "tls-auth-clients", auth)
+
+    def tls_url(self, user="", host="127.0.0.1"):
+        return f"rediss://{user}{host}:{self.tls_port}/0"
+
+
+@pytest.fixture(scope="module")
+def certificates():
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-tls-"))
+    yield Certificates(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def shared(certificates):
+    server = TlsServer(certificates, user=f"auditor on >{SECRET} ~* +@read -@dangerous +info +ping")
+    client = server.client()
+    client.xgroup_create("orders", "workers", id="0", mkstream=True)
+    client.xadd("orders", {"a": "1"})
+    client.xreadgroup("workers", "w1", {"orders": ">"})
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def server(shared):
+    yield shared
+    shared.show()
+
+
+@pytest.fixture
+def audit(fencepost, certificates, work):
+    """audit(url): of one stream, with no broker; .code .out .err .seconds. section: OpenSSL's for fencepost."""
+
+    def run(url, ca="ours", section=None, timeout="20s"):
+        config = work / "fencepost.yaml"
+        config.write_text(json.dumps({"redis": {"url": url}, "streams": {"orders": {"key": "orders"}}}))
+        env = {"SSL_CERT_FILE": certificates.pem(ca) if ca else None, "SSL_CERT_DIR": None, "OPENSSL_CONF": None}
+        if section is not None:
+            (work / "openssl.cnf").write_text(SECTION + "".join(f"{k} = {v}\n" for k, v in section.items()))
+            env["OPENSSL_CONF"] = work / "openssl.cnf"
+        shutil.rmtree(work / "out", ignore_errors=True)
+        began = time.monotonic()
+        done = fencepost.run(["audit", "-q", "-c", config, "-o", work / "out", "--timeout", timeout], cwd=work, env=env)
+        done.seconds = time.monotonic() - began
+        return done
+
+    return run
+
+
+@pytest.fixture
+def tls(audit, server):
+    """As audit, where the program has TLS."""
+    if "this build has no TLS" in audit(server.tls_url()).err:
+        pytest.skip("built without TLS")
+    return audit
+
+
+def client_certificate(certificates, name, **more):
+    return {"Certificate": certificates.pem(name), "PrivateKey": certificates.key(name), **more}
+
+
+def refused(done, server, *words, port=None):
+    """It says at once what was being done, at which server and why, and ends with trouble."""
+    address = f"redis 127.0.0.1:{port or server.tls_port}/0: "
+    assert done.code == 1 and done.seconds < 10, done.err
+    assert address in done.err and all(word in done.err for word in words), done.err
+    assert "CLEAN" not in done.out and SECRET not in done.out + done.err
+
+
+# -- who is trusted --------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_certificate_that_names_the_host(tls, server, host):
+    done = tls(server.tls_url(host=host))
+    assert done.code == 0 and f"{host}:{server.tls_port}/0" in done.out, done.out + done.err
+
+
+@pytest.mark.parametrize("ca", ["theirs", None])
+def test_an_authority_that_is_not_trusted(tls, server, ca):
+    refused(tls(server.tls_url(), ca=ca), server, "TLS: the server's certificate is not trusted", "SSL_CERT_FILE")
+
+
+def test_an_authority_that_openssl_is_told_of(tls, server, certificates):
+    done = tls(server.tls_url(), ca=None, section={"VerifyCAFile": certificates.pem("ours")})
+    assert done.code == 0, done.err
+
+
+def test_a_certificate_of_another_host(tls, server):
+    server.show("named")
+    refused(tls(server.tls_url()), server, "TLS: the server's certificate does not name 127.0.0.1")
+
+
+def test_an_expired_certificate(tls, server):
+    server.show("expired")
+    refused(tls(server.tls_url()), server, "TLS: the server's certificate is not valid now: certificate has expired")
+
+
+# -- whom the server trusts ------------------------------------------------------------------------------------------
+
+VERSIONS = pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+
+
+@VERSIONS
+def test_a_client_certificate_that_is_demanded(tls, server, certificates, version):
+    server.show(auth="yes")
+    refused(tls(server.tls_url(), section={"MaxProtocol": version}), server, "TLS: the server demands a client's certificate")
+    done = tls(server.tls_url(), section=client_certificate(certificates, "client", MaxProtocol=version))
+    assert done.code == 0, done.err
+
+
+@VERSIONS
+def test_a_client_certificate_of_a_stranger(tls, server, certificates, version):
+    server.show(auth="yes")
+    refused(tls(server.tls_url(), section=client_certificate(certificates, "stranger", MaxProtocol=version)), server,
+            "TLS: the server does not take this client's certificate", "tls-ca-cert-file")
+
+
+@pytest.mark.parametrize("wrong,word", [
+    ({"Certificate": "/nowhere.pem"}, "/nowhere.pem"), ({"PrivateKey": "{dir}/stranger.key"}, "values mismatch"),
+    ({"Certificat": "{dir}/client.pem"}, "does not know")])
+def test_a_section_that_cannot_be_obeyed(tls, server, certificates, wrong, word):
+    wrong = {k: v.format(dir=certificates.dir) for k, v in wrong.items()}
+    done = tls(server.tls_url(), section={**client_certificate(certificates, "client"), **wrong})
+    refused(done, server, "section fencepost of OpenSSL's configuration file (OPENSSL_CONF)", word)
+
+
+def test_a_section_for_another_program(tls, server, work):
+    done = tls(server.tls_url(), section={})
+    assert done.code == 0, done.err
+    (work / "openssl.cnf").write_text(SECTION.replace("fencepost", "another"))
+    done = tls(server.tls_url())
+    assert done.code == 0, done.err
+
+
+# -- users ------------------------------------------------------------------------------------------------------------
+
+def test_a_user(tls, server, work):
+    done = tls(server.tls_url(user=f"auditor:{SECRET}@"))
+    assert done.code == 0, done.err
+    assert SECRET not in done.out + done.err
+    refused(tls(server.tls_url(user=f"auditor:{SECRET}x@")), server, "wrong password for user auditor")
+    written = [path for path in work.rglob("*") if path.is_file() and path.name != "fencepost.yaml"]
+    assert len(written) > 3 and not [path for path in written if SECRET.encode() in path.read_bytes()]
+
+
+# -- who does not speak TLS ------------------------------------------------------------------------------------------
+
+def test_a_plain_client_at_a_port_with_tls(audit, server):
+    refused(audit(f"redis://auditor:{SECRET}@127.0.0.1:{server.tls_port}/0"), server, "does it want TLS there (rediss://)?")
+
+
+def test_tls_at_a_plain_port(tls, server):
+    done = tls(f"rediss://auditor:{SECRET}@127.0.0.1:{server.port}/0", timeout="1s")
+    refused(done, server, "does it speak TLS on this port (tls-port)", port=server.port)
+
+
+class Stranger:
+    """Listens; answers each connection with what a function makes of it, and hangs up."""
+
+    def __init__(self, answer):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self._serve, args=(answer,), daemon=True).start()
+
+    def _serve(self, answer):
+        while True:
+            try:
+                with self.socket.accept()[0] as client:
+                    answer(client)
+            except ssl.SSLError:
+                pass
+            except OSError:
+                if self.socket.fileno() < 0:
+                    return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+def test_a_server_that_hangs_up(tls, server):
+    with Stranger(lambda client: client.recv(1)) as stranger:
+        done = tls(f"rediss://127.0.0.1:{stranger.port}/0")
+    refused(done, server, "TLS: the connection broke before the server said anything", port=stranger.port)
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_a_server_of_something_else(audit, server, certificates, encrypted, request):
+    """It answers, and what it says is no Redis: waiting will not help."""
+    if encrypted:
+        request.getfixturevalue("tls")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.pem("server"), certificates.key("server"))
+
+    def answer(client):
+        with context.wrap_socket(client, server_side=True) if encrypted else client as spoken:
+            spoken.recv(1)
+            spoken.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            spoken.recv(4096)       # no data is left unread: hanging up is no reset
+
+    with Stranger(answer) as stranger:
+        done = audit(f"redis{'s' * encrypted}://127.0.0.1:{stranger.port}/0")
+    refused(done, server, "Protocol error", port=stranger.port)
+
+
+# -- the same audit as over plain -------------------------------------------------------------------------------------
+
+def test_an_audit_finds_the_same(tls, fencepost, read_report, broker, server, certificates, name, work):
+    pipeline = Handmade(broker, server, name, work).make(records=20000, keys=5000)
+    client = server.client()
+    client.delete(pipeline.redis_key("k7"))
+    client.hset(pipeline.redis_key("k8"), "offset", 10**9)
+    client.hset(pipeline.redis_key("k9"), "offset", "x")
+    found = []
+    for url in (server.url, server.tls_url(), server.tls_url(user=f"auditor:{SECRET}@")):
+        pipeline.configure(redis_url=url)
+        shutil.rmtree(work / "out", ignore_errors=True)
+        (work / "fencepost.db").unlink(missing_ok=True)
+        done = fencepost.run(["audit", "-q", "-c", pipeline.config, "-o", work / "out"], cwd=work,
+                             env={"SSL_CERT_FILE": certificates.pem("ours")})
+        assert done.code == 2 and not done.err, done.err
+        report = read_report(work / "out")
+        [block] = report.summary["pipelines"]
+        assert block["complete"]
+        found.append(({c["check"]: (c["examined"], c["findings"], c["unverifiable"]) for c in block["checks"]},
+                      [(f["id"], f["check"], f["key"]) for f in report.of_pipelines]))
+    assert [len(findings) for _, findings in found] == [3, 3, 3]
+    assert found[0] == found[1] == found[2]
+
+
+def test_connections_that_break_are_made_again(tls, server, certificates, look, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", certificates.pem("ours"))
+    client = server.client()
+    fill(client, "s:", 10000)
+    seen = look(server.tls_url(), ["scan"], prefix="s", redis={"rate": 5000}, wait=False)
+    killed = set()
+    while len(killed) < 2:
+        assert seen.process.poll() is None, seen.finish().err
+        for c in client.client_list():
+            if c["name"] == "fencepost" and c["cmd"] in ("scan", "hmget", "pttl") and c["id"] not in killed:
+                client.client_kill_filter(c["id"])
+                killed.add(c["id"])
+        time.sleep(0.02)
+    seen.finish()
+    assert seen.code == 0 and seen.counts.scan_complete, seen.err
+    assert len(seen.by_key) == 10000
