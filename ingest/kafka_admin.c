@@ -40,7 +40,10 @@ static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *qu
 		return NULL;
 	}
 	if (rd_kafka_event_error(event)) {
-		trouble_set(t, "%s", rd_kafka_event_error_string(event));
+		trouble_set(t, "%s",
+			    rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
+				    ? kafka_err_words(rd_kafka_event_error(event))
+				    : rd_kafka_event_error_string(event));
 		if (err)
 			*err = rd_kafka_event_error(event);
 		if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__TIMED_OUT &&
@@ -95,6 +98,13 @@ static bool admin_answers(struct kafka_client *client, struct trouble *t)
 	return !source->admin_silent;
 }
 
+static const char *config_words(rd_kafka_resp_err_t err)
+{
+	if (err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+		return "Topic authorization failed: the user needs DescribeConfigs on the topic";
+	return rd_kafka_err2str(err);
+}
+
 /* The event of a DescribeConfigs of one resource, whose entries are in *resource. NULL with t filled. */
 static rd_kafka_event_t *describe_configs(struct kafka_client *client, rd_kafka_ResourceType_t type, const char *name,
 					  const rd_kafka_ConfigResource_t **resource, struct trouble *t)
@@ -115,8 +125,7 @@ static rd_kafka_event_t *describe_configs(struct kafka_client *client, rd_kafka_
 		*resource = count == 1 ? answers[0] : NULL;
 		if (FAULT(KAFKA_CONFIG) || count != 1 || rd_kafka_ConfigResource_error(*resource)) {
 			trouble_set(t, "%s",
-				    count != 1 ? "no answer"
-					       : rd_kafka_err2str(rd_kafka_ConfigResource_error(*resource)));
+				    count != 1 ? "no answer" : config_words(rd_kafka_ConfigResource_error(*resource)));
 			rd_kafka_event_destroy(event);
 			event = NULL;
 		}
@@ -152,17 +161,32 @@ static int64_t config_number(const rd_kafka_ConfigResource_t *resource, const ch
 	return *end ? UNKNOWN : number;
 }
 
+/* Once a topic. */
+static void note_config(struct kafka_source *source, const char *topic, struct trouble *t)
+{
+	struct topic_names *noted = &source->config_noted;
+
+	trouble_wrap(t, "configuration of topic %s", topic);
+	for (size_t i = 0; i < noted->count; i++)
+		if (strcmp(noted->names[i], topic) == 0)
+			return;
+	noted->names = xgrow(noted->names, noted->count + 1, sizeof(*noted->names));
+	noted->names[noted->count++] = xstrdup(topic);
+	run_note(source->run,
+		 "%s; cleanup policy and retention are not known, and what depends on them is unverifiable", t->text);
+}
+
 void kafka_describe_config(struct kafka_client *client, const char *topic, struct topic_description *out)
 {
 	const rd_kafka_ConfigResource_t *resource;
 	rd_kafka_event_t *event;
 	const char *value;
 
-	if (!admin_answers(client, &out->config_trouble))
-		return;
-	event = describe_configs(client, RD_KAFKA_RESOURCE_TOPIC, topic, &resource, &out->config_trouble);
+	event = admin_answers(client, &out->config_trouble)
+			? describe_configs(client, RD_KAFKA_RESOURCE_TOPIC, topic, &resource, &out->config_trouble)
+			: NULL;
 	if (!event) {
-		trouble_wrap(&out->config_trouble, "configuration of topic %s", topic);
+		note_config(client->source, topic, &out->config_trouble);
 		return;
 	}
 	if ((value = config_value(resource, "cleanup.policy")))
@@ -197,6 +221,14 @@ int64_t kafka_transaction_max_ms(struct source *base)
 
 /* --- groups ------------------------------------------------------------------------------------------------------ */
 
+static const char *group_words(const rd_kafka_error_t *error)
+{
+	rd_kafka_resp_err_t err = rd_kafka_error_code(error);
+
+	return err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ? kafka_err_words(err)
+								   : rd_kafka_error_string(error);
+}
+
 int kafka_group(struct source *base, const char *group, struct group_look *look, struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);
@@ -223,12 +255,11 @@ int kafka_group(struct source *base, const char *group, struct group_look *look,
 			rd_kafka_event_DescribeConsumerGroups_result(event), &count);
 		if (FAULT(KAFKA_GROUP)) {
 			trouble_set(&look->trouble, "%s",
-				    rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+				    kafka_err_words(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
 		} else if (count != 1 || rd_kafka_ConsumerGroupDescription_error(answers[0])) {
 			trouble_set(&look->trouble, "%s",
 				    count != 1 ? "no answer"
-					       : rd_kafka_error_string(
-							 rd_kafka_ConsumerGroupDescription_error(answers[0])));
+					       : group_words(rd_kafka_ConsumerGroupDescription_error(answers[0])));
 		} else {
 			look->state = xstrdup(rd_kafka_consumer_group_state_name(
 				rd_kafka_ConsumerGroupDescription_state(answers[0])));
@@ -296,13 +327,13 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 			rd_kafka_event_ListConsumerGroupOffsets_result(event), &n);
 		error = n == 1 ? rd_kafka_group_result_error(groups[0]) : NULL;
 		if (FAULT(KAFKA_COMMITS)) {
-			result = trouble_set(t, "%s", rd_kafka_err2str(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+			result = trouble_set(t, "%s", kafka_err_words(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
 		} else if (n == 1 && !error) {
 			take_commits(rd_kafka_group_result_partitions(groups[0]), group,
 				     run_now_us(client->source->run), queries, count);
 			result = 1;
 		} else {
-			trouble_set(t, "%s", error ? rd_kafka_error_string(error) : "no answer");
+			trouble_set(t, "%s", error ? group_words(error) : "no answer");
 			result = error && !kafka_err_passes(rd_kafka_error_code(error)) ? -1 : 0;
 		}
 		rd_kafka_event_destroy(event);

@@ -233,6 +233,17 @@ struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolati
 	return source->readers[isolation][i];
 }
 
+const char *kafka_err_words(rd_kafka_resp_err_t err)
+{
+	switch (err) {
+	case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+		return "Topic authorization failed: the user needs Read and Describe on the topic";
+	case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+		return "Group authorization failed: the user needs Describe on the group";
+	default: return rd_kafka_err2str(err);
+	}
+}
+
 const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_err_t err)
 {
 	bool vague = err == RD_KAFKA_RESP_ERR_NO_ERROR || err == RD_KAFKA_RESP_ERR__TIMED_OUT ||
@@ -240,7 +251,7 @@ const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_
 
 	if (vague && client->error[0])
 		return client->error;
-	return err == RD_KAFKA_RESP_ERR_NO_ERROR ? "no answer" : rd_kafka_err2str(err);
+	return err == RD_KAFKA_RESP_ERR_NO_ERROR ? "no answer" : kafka_err_words(err);
 }
 
 bool kafka_err_passes(rd_kafka_resp_err_t err)

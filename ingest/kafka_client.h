@@ -49,6 +49,7 @@ struct kafka_source {
 	struct kafka_client *commits;                 /* likewise */
 	struct kafka_client *readers[KAFKA_ISOLATIONS][KAFKA_HANDLES_MAX];
 	bool admin_asked, admin_silent; /* silent: an admin request was not answered, or would not be: ask no more */
+	struct topic_names config_noted; /* topics whose configuration is told of as not known */
 	bool transaction_max_asked;
 	int64_t transaction_max_ms;
 	bool debug; /* the property debug is given: all lines of log are shown */
@@ -77,7 +78,10 @@ struct kafka_client *kafka_look_client(struct kafka_source *source, enum isolati
 struct kafka_client *kafka_commit_client(struct kafka_source *source, const char *group, struct trouble *t);
 struct kafka_client *kafka_read_client(struct kafka_source *source, enum isolation isolation, int i, struct trouble *t);
 
-/* Words for err: the client's newest error where it says more. Borrowed until the next call on the client. */
+/* Words for err, with the right that is missing where one is. Static. */
+const char *kafka_err_words(rd_kafka_resp_err_t err);
+
+/* As kafka_err_words, or the client's newest error where it says more: borrowed until the next call on the client. */
 const char *kafka_client_words(const struct kafka_client *client, rd_kafka_resp_err_t err);
 
 /* May err go away by waiting? */
@@ -99,7 +103,11 @@ bool kafka_client_may_wait(struct kafka_client *client, int64_t until);
 int kafka_metadata(struct kafka_client *client, const char *topic, const struct rd_kafka_metadata **metadata,
 		   struct trouble *t);
 
-/* The partitions of a topic; -1: there is no such topic. */
+/*
+ * The partitions of a topic; -1: there is no such topic. Where the user may not know that, the result is -1 and
+ * *partitions KAFKA_HIDDEN.
+ */
+enum { KAFKA_HIDDEN = -2 };
 int kafka_partitions(struct kafka_client *client, const char *topic, int32_t *partitions, struct trouble *t);
 
 /* Fills in cleanup policy and the like, or config_trouble. */

@@ -29,13 +29,15 @@ int kafka_partitions(struct kafka_client *client, const char *topic, int32_t *pa
 	found = find_topic(metadata, topic);
 	err = found ? found->err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
 	*partitions = found ? found->partition_cnt : -1;
+	if (err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+		*partitions = KAFKA_HIDDEN;
 	rd_kafka_metadata_destroy(metadata);
 	if (err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
 		*partitions = -1;
 		return 0;
 	}
 	if (err && err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
-		return trouble_set(t, "topic %s: %s", topic, rd_kafka_err2str(err));
+		return trouble_set(t, "%s", kafka_err_words(err));
 	return 0;
 }
 
@@ -44,8 +46,12 @@ int kafka_describe(struct source *base, const char *topic, struct topic_descript
 	struct kafka_client *client = kafka_look_client(kafka_source_of(base), ISOLATION_READ_COMMITTED, t);
 
 	*out = (struct topic_description){ .partitions = -1, .retention_ms = UNKNOWN, .segment_ms = UNKNOWN };
-	if (!client || kafka_partitions(client, topic, &out->partitions, t) < 0)
+	if (!client)
 		return -1;
+	if (kafka_partitions(client, topic, &out->partitions, t) < 0) {
+		out->partitions = -1;
+		return -1;
+	}
 	if (out->partitions >= 0)
 		kafka_describe_config(client, topic, out);
 	return 0;

@@ -103,7 +103,7 @@ static void on_event(struct reader *r, struct stretch *s, const rd_kafka_message
 	default:
 		s->error = message->err;
 		if (!kafka_err_passes(message->err))
-			fail(r, s, rd_kafka_err2str(message->err));
+			fail(r, s, kafka_err_words(message->err));
 	}
 }
 
@@ -119,7 +119,7 @@ static void on_message(rd_kafka_message_t *message, void *opaque)
 		return;
 	}
 	if (FAULT(KAFKA_MESSAGE)) {
-		fail(r, s, rd_kafka_err2str(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
+		fail(r, s, kafka_err_words(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED));
 		return;
 	}
 	r->got = true;

@@ -24,6 +24,7 @@ static void kafka_free(struct source *base)
 	}
 	kafka_client_free(source->commits);
 	kafka_properties_release(&source->properties);
+	topic_names_release(&source->config_noted);
 	pthread_mutex_destroy(&source->log_lock);
 	free(source->cluster);
 	free(source);
@@ -161,16 +162,17 @@ static int topics_like(struct kafka_client *client, const char *pattern, struct 
 int kafka_topics(struct source *base, const char *pattern, struct topic_names *names, struct trouble *t)
 {
 	struct kafka_client *client = kafka_look_client(kafka_source_of(base), ISOLATION_READ_COMMITTED, t);
-	int32_t partitions;
+	int32_t partitions = -1;
 
 	*names = (struct topic_names){ 0 };
 	if (!client)
 		return -1;
 	if (pattern[0] == '^')
 		return topics_like(client, pattern, names, t);
-	if (kafka_partitions(client, pattern, &partitions, t) < 0)
-		return -1;
-	if (partitions >= 0)
+	if (kafka_partitions(client, pattern, &partitions, t) < 0 && partitions != KAFKA_HIDDEN)
+		return trouble_wrap(t, "topic %s", pattern);
+	/* That a topic is hidden is found out again, and said, by who looks at it; others are looked at all the same. */
+	if (partitions >= 0 || partitions == KAFKA_HIDDEN)
 		add_name(names, pattern);
 	return 0;
 }
