@@ -68,6 +68,8 @@ static enum link_result connect_link(const struct redis_config *redis, int64_t t
 	redisContext *made;
 	int error;
 
+	if (redis->tls && !redis_tls_built())
+		return redis_tls_open(redis, -1, timeout_us, &link->tls, t);
 	errno = 0;
 	link->context = made = dial(redis, timeout_us);
 	error = errno;

@@ -23,6 +23,11 @@ struct redis_tls {
 
 static const char closed[] = "the server closed the connection";
 
+bool redis_tls_built(void)
+{
+	return true;
+}
+
 /* --- the client --------------------------------------------------------------------------------------------------- */
 
 /* What the newest error of OpenSSL is called. */
@@ -259,10 +264,21 @@ void redis_tls_close(struct redis_tls *tls)
 	free(tls);
 }
 #else
+#include <arpa/inet.h>
+
 /* A build without OpenSSL's libssl: the socket can still be had from a tunnel. */
+bool redis_tls_built(void)
+{
+	return false;
+}
+
 enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_t timeout_us, struct redis_tls **tls,
 				struct trouble *t)
 {
+	uint8_t address[16];
+	bool is_address =
+		inet_pton(AF_INET, redis->host, address) == 1 || inet_pton(AF_INET6, redis->host, address) == 1;
+
 	(void)fd;
 	(void)timeout_us;
 	*tls = NULL;
@@ -271,8 +287,8 @@ enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_
 		    "printf "
 		    "'foreground=yes\\npid=\\n[redis]\\nclient=yes\\naccept=127.0.0.1:16379\\nconnect=%s:%"
 		    "d\\nverifyChain=yes\\n"
-		    "CApath=/etc/ssl/certs\\ncheckHost=%s\\n' | stunnel -fd 0",
-		    redis->host, redis->port, redis->host);
+		    "CApath=/etc/ssl/certs\\n%s=%s\\n' | stunnel -fd 0",
+		    redis->host, redis->port, is_address ? "checkIP" : "checkHost", redis->host);
 	return LINK_REFUSED;
 }
 

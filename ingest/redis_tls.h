@@ -8,12 +8,16 @@
 #ifndef INGEST_REDIS_TLS_H
 #define INGEST_REDIS_TLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ingest/redis_link.h"
 
 struct redis_tls;
+
+/* Whether this build has TLS. Where it has not, redis_tls_open refuses, in words that name a tunnel. */
+bool redis_tls_built(void);
 
 /*
  * Shakes hands over a connected socket that blocks; each wait of it is at most timeout_us. The socket stays the
