@@ -22,9 +22,9 @@ VARIANT := $(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(subst $(
 BUILD   ?= build$(VARIANT)
 GEN     := $(BUILD)/gen
 
-HAVE_SSL := $(shell pkg-config --exists hiredis_ssl && echo 1)
+HAVE_SSL := $(shell pkg-config --exists libssl && echo 1)
 PKGS     := rdkafka hiredis sqlite3 libzstd libxxhash yaml-0.1 jansson libcrypto popt
-PKGS     += $(if $(HAVE_SSL),hiredis_ssl libssl)
+PKGS     += $(if $(HAVE_SSL),libssl)
 PC_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PC_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -32,7 +32,7 @@ WARN := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -W
 	-Wcast-align -Wformat=2 -Wundef -Wold-style-definition
 OPT  := $(if $(SAN),-O1 -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all,-O2)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -g $(OPT) -fPIC -pthread $(WARN) $(if $(WERROR),-Werror) $(if $(FAULTS),-DFENCEPOST_FAULTS)
-CPPFLAGS += $(if $(HAVE_SSL),-DHAVE_HIREDIS_SSL)
+CPPFLAGS += $(if $(HAVE_SSL),-DHAVE_LIBSSL)
 CPPFLAGS += -I. -I$(GEN) -MMD -MP $(PC_CFLAGS)
 LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) -pthread
 LDLIBS   := $(PC_LIBS) -lm

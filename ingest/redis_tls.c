@@ -1,7 +1,7 @@
 /* redis_tls: what OpenSSL is told, and what its errors mean to who has to mend them. */
 #include "ingest/redis_tls.h"
 
-#if defined(HAVE_LIBSSL) || defined(HAVE_HIREDIS_SSL)
+#ifdef HAVE_LIBSSL
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -249,7 +249,6 @@ def test_a_delete_that_compaction_may_have_removed(acl_broker, redis_server, nam
         assert audit.unverifiable["fence-missing"] == {"gap": 1}
 
 
-@pytest.mark.xfail(strict=True, reason="sql/queries/fold_dlq.sql takes an unknown cleanup policy for one that keeps all records")
 def test_a_rejection_that_compaction_may_have_removed(acl_broker, redis_server, name, work, two_users):
     """Both records of `rejected` went to the DLQ, which keeps the newer one."""
     pipe = Handmade(acl_broker, redis_server, name, work, partitions=1)
