@@ -32,14 +32,14 @@ GROUP BY 1;
 
 -- A fault makes one finding, and copartition-cause has it: of the keys that one certain cause explains, 10,000 or so are
 -- told one by one, those with the smallest hashes. Table off_home_key has the others.
-WITH told AS (
-	SELECT o.topic_id, o.cause, iif(cause.confidence = 'certain' AND count(*) > 10000, max(o.hash) / count(*) * 10000,
-		0x7fffffffffffffff) AS most
+WITH told AS MATERIALIZED (
+	SELECT cause.topic_id, cause.ordinal,
+		(SELECT iif(count(*) > 10000, max(o.hash) / count(*) * 10000, NULL)
+		 FROM off_home_key AS o
+		 WHERE o.topic_id = cause.topic_id AND o.cause = cause.ordinal) AS most
 	FROM topic
-	JOIN off_home_key AS o USING (topic_id)
-	LEFT JOIN cause ON cause.topic_id = o.topic_id AND cause.ordinal = o.cause
-	WHERE topic.run_id = :run
-	GROUP BY o.topic_id, o.cause)
+	JOIN cause USING (topic_id)
+	WHERE topic.run_id = :run AND cause.confidence = 'certain')
 SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS offset, o.key, NULL AS redis_key,
 	NULL AS identity,
 	printf('%s has %d %s in partition %d, from %d to %d, and is at home in partition %d.', the_key(o.key),
@@ -56,10 +56,10 @@ SELECT pipeline.name AS pipeline, topic.topic, o.partition, o.first_offset AS of
 FROM topic
 JOIN pipeline USING (pipeline_id)
 JOIN off_home_key AS o USING (topic_id)
-JOIN told ON told.topic_id = o.topic_id AND told.cause IS o.cause AND o.hash <= told.most
+LEFT JOIN told ON told.topic_id = o.topic_id AND told.ordinal = o.cause
 LEFT JOIN horizon ON horizon.topic_id = o.topic_id AND horizon.partition = o.partition
 LEFT JOIN cause ON cause.topic_id = o.topic_id AND cause.ordinal = o.cause
-WHERE topic.run_id = :run AND topic.role = 'source'
+WHERE topic.run_id = :run AND topic.role = 'source' AND (told.most IS NULL OR o.hash <= told.most)
 ORDER BY topic.pipeline_id, topic.topic, o.partition, o.hash, o.key;
 
 -- Every key counts, also those that are not told one by one, or that off_home_key has no room for.
