@@ -260,7 +260,9 @@ static int set_up(sqlite3 *db, const char *path, struct trouble *t)
 
 static int connect(const struct run *run, const char *path, bool write, struct index *index, struct trouble *t)
 {
-	int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	/* Whoever hands the connection to another thread keeps away from it meanwhile: see sql/writer.h, analyzer/feed.h. */
+	int flags = SQLITE_OPEN_NOMUTEX |
+		    (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
 	struct patience *p = xalloc(sizeof(*p));
 
 	*p = (struct patience){
