@@ -23,21 +23,6 @@ enum {
  */
 enum { SAMPLE_COST = sizeof(struct key_place) + sizeof(struct fence_ref) + 4 };
 
-/*
- * Makes the sample of a topic without fences so small that it will hardly have to be made smaller again: keys come
- * faster at the beginning. Recent keys are sampled like the others then, for all of them may be recent.
- */
-static void thin_out(struct fold *f)
-{
-	int shift = 1;
-
-	while (shift < 16 && f->total > 0 && f->done << (shift + 3) < f->total)
-		shift++;
-	f->topic->threshold >>= shift;
-	if (f->topic->recent_threshold > f->topic->threshold)
-		f->topic->recent_threshold = f->topic->threshold;
-}
-
 /* Halves the stratum that has more keys, and writes down what the sample is now. */
 static int halve(struct fold *f, struct trouble *t)
 {
@@ -151,29 +136,29 @@ static void begin(struct fold *f)
 	f->steps.item = sizeof(struct rebase_step);
 	f->placement = (struct placement){ xarray(cells + 1, sizeof(int64_t)), xarray(cells + 1, sizeof(int64_t)), cells };
 	f->first_place = xarray(f->topic->part_n + 1, sizeof(*f->first_place));
-	f->hash = xarray(CHUNK_RECORDS_MAX, sizeof(*f->hash));
-	f->dividend = xarray(CHUNK_RECORDS_MAX, sizeof(*f->dividend));
-	f->homeless = xarray(CHUNK_RECORDS_MAX, sizeof(*f->homeless));
+	f->place = xarray(CHUNK_RECORDS_MAX, sizeof(*f->place));
+	f->some = xarray(CHUNK_RECORDS_MAX, sizeof(*f->some));
+	ahead_init(&f->ahead, &f->placement);
+	f->feed = feed_new(f->db, columns(f->topic), f->topic, cells);
 	f->scan = chunk_scan_new(f->db, columns(f->topic));
 	chunk_scan_cut(f->scan, f->topic->key_part);
 }
 
 static void end(struct fold *f)
 {
+	feed_free(f->feed);
 	chunk_scan_free(f->scan);
-	free(f->hash);
-	free(f->dividend);
-	free(f->homeless);
+	free(f->place);
+	free(f->some);
 	free(f->first_place);
 	free(f->filter);
 	free(f->placement.records);
 	free(f->placement.keys);
 	fence_refs_release(&f->refs);
-	offhome_release(&f->offhome);
+	ahead_release(&f->ahead);
 	seen_release(&f->seen);
 	keytable_release(&f->table);
 	pool_release(&f->steps);
-	hot_release(&f->hot);
 }
 
 static int stream_partitions(struct fold *f, struct trouble *t)
@@ -187,7 +172,8 @@ static int stream_partitions(struct fold *f, struct trouble *t)
 			return 0;
 		if (fold_placement(f, t) < 0 || fold_hot(f, t) < 0 || fold_write_partition(f, t) < 0)
 			return trouble_wrap(t, "partition %d", f->part->partition);
-		f->null_keys += f->count.null_keys;
+		f->null_keys += f->ahead.count.null_keys;
+		f->keyed += f->ahead.count.keyed;
 	}
 	f->first_place[f->topic->part_n] = f->table.places.count;
 	return 0;
@@ -213,12 +199,7 @@ static int fold_once(struct fold *f, struct trouble *t)
 	if (result == 0 && !f->too_large)
 		result = finish(f, t);
 	end(f);
-	if (result < 0 || !f->too_large)
-		return result;
-	if (!f->too_many)
-		return halve(f, t);
-	thin_out(f);
-	return 0;
+	return result < 0 || !f->too_large ? result : halve(f, t);
 }
 
 static int records_of(sqlite3 *db, const struct fold_topic *topic, int64_t *records, struct trouble *t)

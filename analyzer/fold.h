@@ -2,7 +2,8 @@
  * fold: history and fences -> what history demands of each sampled key. One pass over the history of each topic,
  * partition by partition, with the sampled keys in memory.
  *
- *     topic (facts) -> fold_stream (records, fence_at) -> fold_write (tables of sql/schema/001-fold.sql)
+ *     topic (facts) -> feed (a thread: chunks, placed, ahead) -> fold_stream (fold_find, fold_take, fence_at)
+ *                   -> fold_write (tables of sql/schema/001-fold.sql)
  *
  * Memory is bounded by run->memory. Where the sample does not fit, its threshold halves and topic.main_threshold (or
  * recent_threshold) says so.

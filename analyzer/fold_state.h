@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyzer/hot.h"
+#include "analyzer/ahead.h"
+#include "analyzer/feed.h"
 #include "analyzer/keytable.h"
-#include "analyzer/offhome.h"
+#include "analyzer/placed.h"
 #include "analyzer/rebase.h"
 #include "analyzer/rejected.h"
 #include "analyzer/seen.h"
@@ -19,14 +20,6 @@
 #include "sql/chunk_scan.h"
 #include "sql/run.h"
 #include "sql/trouble.h"
-
-/* placement.legal, and but for the last fence_state.fence_legal and the like, from the ordinal of a count. */
-enum legal { LEGAL_NOT, LEGAL_HOME, LEGAL_OLDER, LEGAL_STALE, LEGAL_COUNT };
-
-static inline enum legal legal_of(int32_t ordinal)
-{
-	return ordinal < 0 ? LEGAL_NOT : ordinal == 0 ? LEGAL_HOME : LEGAL_OLDER;
-}
 
 /* Where a fence stands, so that the pass over its partition meets it. */
 struct fence_ref {
@@ -42,20 +35,16 @@ struct fence_refs {
 
 /* What the pass counts of one partition. */
 struct partition_count {
-	int64_t records, null_keys;
+	int64_t records;
 	int64_t hole_end;        /* of the last hole from which a record may be gone; 0: none */
 	int64_t waiting_ms;      /* of the first record at or above the commit; UNKNOWN */
 	int64_t expired, expired_first, expired_last, expired_first_ms, expired_last_ms;
-	int64_t homeless;        /* records whose key has no home */
-	int64_t off_home, off_home_first, off_home_last, off_home_first_ms, off_home_last_ms;
-	int64_t legal, legal_between; /* other records with a home since the first off home; up to the last */
 	int64_t next;            /* offset after the last record met */
 };
 
-/* Records and distinct keys of the partition at hand, by home and enum legal: [home * LEGAL_COUNT + legal]. */
-struct placement {
-	int64_t *records, *keys;
-	size_t cells;            /* 0: the partition count is not known; one more is there for keys without a home */
+/* Records of sampled keys: those that the contract applies, sends to the DLQ, and never sees. */
+struct taken {
+	int64_t accepted, refused, ignored;
 };
 
 /* Keys that are sampled of a topic without fences, at most: they only tell of moves between partitions. */
@@ -67,40 +56,56 @@ struct fold {
 	struct fold_topic *topic;
 	struct keytable table;
 	struct seen seen;
-	struct offhome offhome;
 	struct rejected rejected;
 	struct fence_refs refs;
 	struct placement placement;
-	struct chunk_scan *scan;
+	struct feed *feed;       /* the passes over whole partitions */
+	struct ahead ahead;      /* the feed's between feed_begin and feed_end */
+	struct chunk_scan *scan; /* all other reading of history */
 	struct pool steps;       /* struct rebase_step */
 	size_t steps_of_key;     /* of the key of the last step */
-	struct hot hot;          /* of the partition at hand */
+	uint32_t *place;         /* of the chunk at hand, by the index in struct placed: in the table, or NOBODY */
+	uint32_t *some;          /* indices of some of its records, for the step at work */
 	uint64_t *filter;        /* bits by hash: the table may have it */
 	size_t filter_bits;      /* a power of two */
-	int64_t *hash;           /* of the chunk at hand */
-	uint32_t *dividend;      /* likewise: modulo a partition count it is the home */
-	bool *homeless;          /* likewise: the key has no home */
 	size_t memory, budget;   /* bytes for table and seen together; those for the table */
 	bool too_large;          /* the sample does not fit */
-	bool too_many;           /* likewise, because the topic has no fences and more than UNFENCED_KEYS */
 	bool halved;             /* a threshold was halved */
 	int64_t null_keys, done, total;
 	size_t *first_place;     /* per part of the topic, and one more: its places in the table begin here */
 	size_t looked_entries;   /* entries with a sample: the first of the table */
 	int64_t lowest_state;    /* the lowest state_id that other topics have, at most 0 */
 	int64_t loaded_keys, recent_keys; /* samples; those of them that are in the recent stratum alone */
-	/* Records of sampled keys: those that the contract applies, sends to the DLQ, and never sees; all that have a key. */
-	int64_t accepted, refused, ignored, keyed;
+	struct taken taken[64];  /* by the bits that are clear at the top of the key's hash */
+	int64_t keyed;           /* records that have a key */
 	/* The partition at hand. */
 	struct fold_partition *part;
 	struct partition_count count;
 	struct rejected_span rejected_here;
 };
 
-/* --- fold_stream.c, fold_again.c --- */
+/* --- fold_stream.c, fold_find.c, fold_take.c, fold_thin.c, fold_again.c --- */
 
-/* Reads the committed records of f->part. 0 also when f->too_large; -1 trouble. */
+/* Reads the committed records of f->part, in one pass. 0 also when f->too_large; -1 trouble. */
 int fold_stream(struct fold *f, struct trouble *t);
+
+/*
+ * Finds the places of the keys of a chunk's records, for f->place, and makes those that are missing; counts the distinct
+ * keys of the partition. Stops where f->too_large.
+ */
+void fold_find(struct fold *f, const struct placed *placed);
+
+/* The place of one record's key, by its bytes; f->place may name that of another key with the same hash. */
+uint32_t fold_find_exactly(struct fold *f, const struct placed *placed, size_t index);
+
+/* Adds the records of sampled keys to their places: all those that have one in f->place. */
+void fold_take(struct fold *f, const struct placed *placed);
+
+/*
+ * Where a topic without fences shows more keys than UNFENCED_KEYS, halves its threshold until they are no more, and
+ * forgets the others. f->place, of count records, stays right.
+ */
+void fold_thin(struct fold *f, size_t count);
 
 /* Further passes for the distinct keys that the first one had no room for; then f->placement is whole. 0 or -1. */
 int fold_placement(struct fold *f, struct trouble *t);

@@ -101,6 +101,7 @@ static void fill_partition_state(void *context, size_t index, struct bulk_row *r
 	const struct fold *f = context;
 	const struct fold_partition *part = f->part;
 	const struct partition_count *count = &f->count;
+	const struct ahead_count *ahead = &f->ahead.count;
 	bool indexed = part->first_offset != UNKNOWN && part->indexed_end != UNKNOWN;
 	bool expired = count->expired > 0;
 
@@ -120,13 +121,13 @@ static void fill_partition_state(void *context, size_t index, struct bulk_row *r
 	bulk_int(row, expired ? count->expired_last : UNKNOWN);
 	bulk_int(row, expired ? count->expired_first_ms : UNKNOWN);
 	bulk_int(row, expired ? count->expired_last_ms : UNKNOWN);
-	bulk_int(row, count->homeless);
-	bulk_int(row, count->off_home);
-	bulk_int(row, count->off_home ? count->off_home_first : UNKNOWN);
-	bulk_int(row, count->off_home ? count->off_home_first_ms : UNKNOWN);
-	bulk_int(row, count->off_home ? count->off_home_last : UNKNOWN);
-	bulk_int(row, count->off_home ? count->off_home_last_ms : UNKNOWN);
-	bulk_int(row, count->legal_between);
+	bulk_int(row, ahead->homeless);
+	bulk_int(row, ahead->off_home);
+	bulk_int(row, ahead->off_home ? ahead->off_home_first : UNKNOWN);
+	bulk_int(row, ahead->off_home ? ahead->off_home_first_ms : UNKNOWN);
+	bulk_int(row, ahead->off_home ? ahead->off_home_last : UNKNOWN);
+	bulk_int(row, ahead->off_home ? ahead->off_home_last_ms : UNKNOWN);
+	bulk_int(row, ahead->off_home ? ahead->homed_last - ahead->homed_first - (ahead->off_home - 1) : 0);
 }
 
 static bool is_hot(const struct fold *f, const struct hot_key *key)
@@ -137,7 +138,7 @@ static bool is_hot(const struct fold *f, const struct hot_key *key)
 static void fill_hot(void *context, size_t index, struct bulk_row *row)
 {
 	const struct rows *rows = context;
-	const struct hot_key *key = &rows->f->hot.keys[rows->sorted[index].index];
+	const struct hot_key *key = &rows->f->ahead.hot.keys[rows->sorted[index].index];
 
 	bulk_int(row, rows->f->topic->topic_id);
 	bulk_int(row, rows->f->part->partition);
@@ -152,8 +153,8 @@ static int write_hot(struct fold *f, struct trouble *t)
 	struct bulk_source source = { .fill = fill_hot, .context = &rows };
 	int result;
 
-	for (size_t i = 0; i < f->hot.count; i++)
-		if (is_hot(f, &f->hot.keys[i]))
+	for (size_t i = 0; i < f->ahead.hot.count; i++)
+		if (is_hot(f, &f->ahead.hot.keys[i]))
 			rows.sorted[source.rows++].index = (uint32_t)i;
 	result = source.rows ? bulk_insert(f->db, sql_queries_fold_hot_key, &source, t) : 0;
 	free(rows.sorted);
@@ -172,7 +173,7 @@ int fold_write_partition(struct fold *f, struct trouble *t)
 static void fill_off_home(void *context, size_t index, struct bulk_row *row)
 {
 	const struct fold *f = context;
-	const struct offhome_key *key = &f->offhome.keys[index];
+	const struct offhome_key *key = &f->ahead.offhome.keys[index];
 
 	bulk_int(row, f->topic->topic_id);
 	bulk_int(row, key->partition);
@@ -191,8 +192,8 @@ static int write_off_home(struct fold *f, struct trouble *t)
 {
 	struct bulk_source source = { .fill = fill_off_home, .context = f };
 
-	offhome_finish(&f->offhome);
-	source.rows = f->offhome.count;
+	offhome_finish(&f->ahead.offhome);
+	source.rows = f->ahead.offhome.count;
 	return bulk_insert(f->db, sql_queries_fold_off_home_key, &source, t);
 }
 
@@ -233,10 +234,16 @@ static int write_topic_state(struct fold *f, struct trouble *t)
 
 static int write_verdicts(struct fold *f, struct trouble *t)
 {
+	struct taken all = { 0 };
 	int64_t rebases = 0;
 	sqlite3_stmt *stmt;
 	int result = 0;
 
+	for (size_t i = 0; i < sizeof(f->taken) / sizeof(*f->taken); i++) {
+		all.accepted += f->taken[i].accepted;
+		all.refused += f->taken[i].refused;
+		all.ignored += f->taken[i].ignored;
+	}
 	for (size_t i = 0; i < f->table.entries.count; i++)
 		rebases += keytable_entry(&f->table, (uint32_t)i)->rebases;
 	if (db_prepare(f->db, sql_queries_fold_verdicts, &stmt, t) < 0)
@@ -245,11 +252,11 @@ static int write_verdicts(struct fold *f, struct trouble *t)
 		const char *verdict;
 		int64_t records;
 	} counts[] = {
-		{ verdict_name(VERDICT_APPLY), f->accepted - rebases },
+		{ verdict_name(VERDICT_APPLY), all.accepted - rebases },
 		{ verdict_name(VERDICT_REBASE), rebases },
-		{ verdict_name(VERDICT_DLQ), f->refused },
-		{ "ignored", f->ignored },
-		{ "unsampled", f->keyed - f->accepted - f->refused - f->ignored },
+		{ verdict_name(VERDICT_DLQ), all.refused },
+		{ "ignored", all.ignored },
+		{ "unsampled", f->keyed - all.accepted - all.refused - all.ignored },
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts) && result == 0; i++) {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sql/keyhash.h"
 #include "sql/mem.h"
 #include "sql/run.h"
 
@@ -101,28 +102,79 @@ uint32_t keytable_add(struct keytable *table, const struct key *key)
 	return index;
 }
 
-uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const struct key *key, int32_t partition)
+/* Makes the last place one of the entry's, or one of nobody's with that key. */
+static void hang(struct keytable *table, struct key_place *place, uint32_t entry_index, const void *key)
 {
-	uint32_t index = (uint32_t)table->places.count;
-	struct key_place *place = pool_add(&table->places);
+	struct key_entry *entry = entry_index == NOBODY ? NULL : keytable_entry(table, entry_index);
 
 	place->entry = entry_index;
+	place->key = entry ? entry->key : arena_add(&table->arena, key, place->key_size);
+	place->next = NOBODY;
+	if (!entry)
+		return;
+	place->next = entry->places;
+	entry->places = (uint32_t)table->places.count - 1;
+}
+
+uint32_t keytable_add_place(struct keytable *table, uint32_t entry_index, const struct key *key, int32_t partition)
+{
+	struct key_place *place = pool_add(&table->places);
+
 	place->key_size = key->size;
 	place->partition = partition;
-	place->next = NOBODY;
 	place->fence_offset = place->binding_offset = place->tombstone_or_unsure = place->tombstone_any = -1;
-	if (entry_index == NOBODY) {
-		place->key = arena_add(&table->arena, key->bytes, key->size);
-	} else {
-		struct key_entry *entry = keytable_entry(table, entry_index);
+	hang(table, place, entry_index, key->bytes);
+	if (entry_index != NOBODY && keytable_entry(table, entry_index)->fence_partition == partition)
+		place->fence_offset = keytable_entry(table, entry_index)->fence_offset;
+	return (uint32_t)table->places.count - 1;
+}
 
-		place->key = entry->key;
-		place->next = entry->places;
-		entry->places = index;
-		if (entry->fence_partition == partition)
-			place->fence_offset = entry->fence_offset;
+/* A copy of the entry without its places. */
+static uint32_t copy_entry(struct keytable *to, const struct keytable *from, uint32_t index)
+{
+	const struct key_entry *old = keytable_entry(from, index);
+	uint32_t copy = keytable_add(to, &(struct key){ old->hash, old->key, old->key_size });
+	struct key_entry *new = keytable_entry(to, copy);
+	const uint8_t *key = new->key;
+
+	*new = *old;
+	new->key = key;
+	new->places = NOBODY;
+	if (to->values.item)
+		*keytable_value(to, copy) = *keytable_value(from, index);
+	return copy;
+}
+
+static uint32_t copy_place(struct keytable *to, const struct key_place *old, uint32_t entry_index)
+{
+	struct key_place *new = pool_add(&to->places);
+
+	*new = *old;
+	hang(to, new, entry_index, old->key);
+	return (uint32_t)to->places.count - 1;
+}
+
+void keytable_keep_below(struct keytable *table, int64_t threshold, uint32_t *map)
+{
+	uint32_t *entries = xarray(table->entries.count, sizeof(*entries));
+	struct keytable kept;
+
+	keytable_init(&kept, table->values.item > 0);
+	for (size_t i = 0; i < table->entries.count; i++)
+		entries[i] = keytable_entry(table, (uint32_t)i)->hash < threshold
+				     ? copy_entry(&kept, table, (uint32_t)i)
+				     : NOBODY;
+	for (size_t i = 0; i < table->places.count; i++) {
+		const struct key_place *place = keytable_place(table, (uint32_t)i);
+		bool stays = place->entry == NOBODY ? key_hash(place->key, place->key_size) < threshold
+						    : entries[place->entry] != NOBODY;
+
+		map[i] = stays ? copy_place(&kept, place, place->entry == NOBODY ? NOBODY : entries[place->entry])
+			       : NOBODY;
 	}
-	return index;
+	free(entries);
+	keytable_release(table);
+	*table = kept;
 }
 
 struct key_place *keytable_place_in(const struct keytable *table, const struct key_entry *entry, int32_t partition)

@@ -64,7 +64,6 @@ struct key_place {
 	bool fell;               /* times do not rise with the offsets: producers choose CreateTime */
 	uint32_t records;        /* 2^32 of one key are out of reach, here and below */
 	uint32_t lost;           /* binding records above the fence, those that are certain */
-	uint32_t offhome;        /* where offhome_add said that it is; 0 */
 	int64_t fence_offset;    /* where the fence stands here; else -1, so that all records are above it */
 	int64_t first_offset, last_offset, first_ms, last_ms;
 	int64_t binding_offset, binding_ms;  /* the newest binding record that is certain; -1: none */
@@ -135,6 +134,12 @@ uint32_t keytable_add(struct keytable *table, const struct key *key);
 
 /* Adds a place of an entry (NOBODY: of nobody) in a partition, with no records yet. */
 uint32_t keytable_add_place(struct keytable *table, uint32_t entry, const struct key *key, int32_t partition);
+
+/*
+ * Forgets the keys whose hashes are at or above a threshold. map has an element per place: where the place is now, or
+ * NOBODY.
+ */
+void keytable_keep_below(struct keytable *table, int64_t threshold, uint32_t *map);
 
 /* The entry's place in the partition, or NULL. */
 struct key_place *keytable_place_in(const struct keytable *table, const struct key_entry *entry, int32_t partition);

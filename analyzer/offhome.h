@@ -1,6 +1,9 @@
 /*
  * offhome: keys with records in a partition that is not legal for them, those with the smallest hashes. Which ones are
- * kept does not depend on the order in which they come.
+ * kept does not depend on the order in which they come, unless their bytes are so many that fewer have room.
+ *
+ *     each partition: offhome_begin(&offhome, partition), and offhome_add for its records in rising offsets
+ *     offhome_finish(&offhome)
  */
 #ifndef ANALYZER_OFFHOME_H
 #define ANALYZER_OFFHOME_H
@@ -10,14 +13,18 @@
 #include <stdint.h>
 
 #include "analyzer/keytable.h"
+#include "analyzer/pool.h"
 
-enum { OFFHOME_KEYS = 100000 };
+enum {
+	OFFHOME_KEYS = 100000,
+	OFFHOME_BYTES = 32 << 20 /* of their bytes, at most, where they are more than a hundred */
+};
 
 /* One line of a cache. */
 struct offhome_key {
 	int64_t hash;
 	int64_t first_offset, last_offset, first_ms, last_ms;
-	uint8_t *key;            /* owned */
+	const uint8_t *key;      /* in the arena */
 	uint32_t records;        /* 2^32 of one key are out of reach */
 	int32_t partition, home;
 	uint32_t key_size : 31;
@@ -26,31 +33,58 @@ struct offhome_key {
 
 _Static_assert(sizeof(struct offhome_key) == 64, "a key fits a line of a cache");
 
+/* A key of the partition at hand. */
+struct offhome_slot {
+	uint32_t tag;            /* of the hash */
+	uint32_t at;             /* index + 1; 0: free */
+};
+
 /* Zero it; release it. */
 struct offhome {
 	struct offhome_key *keys; /* at the begin of a line, in room */
 	void *room;
-	size_t count;
-	uint32_t *slots;         /* index + 1; 0: free */
-	int64_t bound;           /* hashes at or above are not kept; 0 before the first key */
+	size_t count, key_bytes;
+	struct arena arena;
+	struct offhome_slot *slots;
+	size_t slot_count, used; /* slot_count is a power of two */
+	int32_t partition;
+	int64_t bound;           /* hashes at or above are not kept */
 };
 
 struct offhome_record {
-	int32_t partition, home;
-	bool stale;
 	int64_t offset, timestamp_ms;
+	int32_t home;
+	bool stale;
 };
 
-/*
- * Counts a record; in each partition they come in rising offsets. at: what the call for the key's last record in the
- * partition gave, or 0: where to look first. Returns where the key is now, or 0 where it is not kept.
- */
-uint32_t offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record, uint32_t at);
+/* The records that follow are of that partition, which had none before. */
+void offhome_begin(struct offhome *offhome, int32_t partition);
 
-/* Asks for the memory that offhome_add(..., at) will touch. */
-static inline void offhome_prefetch(const struct offhome *offhome, uint32_t at)
+/* Whether a key of that hash may be kept: else there is no need to add it. */
+static inline bool offhome_takes(const struct offhome *offhome, int64_t hash)
 {
-	if (at && at <= offhome->count)
+	return hash < offhome->bound;
+}
+
+/* Counts a record. */
+void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record);
+
+static inline const struct offhome_slot *offhome_slot(const struct offhome *offhome, int64_t hash)
+{
+	return &offhome->slots[(size_t)hash & (offhome->slot_count - 1)];
+}
+
+/* Asks for the memory that offhome_add will touch: first the one, some time after it the other. */
+static inline void offhome_prefetch_slot(const struct offhome *offhome, int64_t hash)
+{
+	__builtin_prefetch(offhome_slot(offhome, hash));
+}
+
+static inline void offhome_prefetch_key(const struct offhome *offhome, int64_t hash)
+{
+	uint32_t at = offhome_slot(offhome, hash)->at;
+
+	if (at)
 		__builtin_prefetch(&offhome->keys[at - 1]);
 }
 

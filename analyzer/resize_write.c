@@ -87,8 +87,8 @@ static void count_keys(const struct fold *f, struct effect *effects)
 /* A stale record is the fault of the latest count that explains it. */
 static void count_stale(const struct fold *f, struct effect *effects)
 {
-	for (size_t i = 0; i < f->offhome.count; i++) {
-		const struct offhome_key *key = &f->offhome.keys[i];
+	for (size_t i = 0; i < f->ahead.offhome.count; i++) {
+		const struct offhome_key *key = &f->ahead.offhome.keys[i];
 		uint32_t dividend;
 		size_t j = 0;
 

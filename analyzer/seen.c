@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/keytable.h"
 #include "sql/mem.h"
 
 enum { SLOTS_FIRST = 4096 };
@@ -54,7 +53,7 @@ static void rebuild(struct seen *seen, size_t slot_count)
 	for (size_t i = 0; i < old_count; i++) {
 		struct seen_slot *to;
 
-		if (!old[i].mark || (!seen_is_sampled(&old[i]) && !seen_counts(seen, old[i].hash)))
+		if (!old[i].mark || (old[i].place == NOBODY && !seen_counts(seen, old[i].hash)))
 			continue;
 		for (to = seen_first(seen, old[i].hash); to->mark; to = seen_next(seen, to))
 			;

@@ -14,21 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/keytable.h"
+
 #define SEEN_ALL INT64_MAX
 
 struct seen_slot {
 	int64_t hash;
-	uint32_t place;  /* of a sampled key; else SEEN_HINT and a number of the caller's, or NOBODY */
+	uint32_t place;  /* of a sampled key, or NOBODY */
 	uint32_t mark;   /* 0: free; else what the caller counts it under, + 1 */
 };
-
-#define SEEN_HINT 0x80000000u
-
-/* Whether the slot's key is sampled. */
-static inline bool seen_is_sampled(const struct seen_slot *slot)
-{
-	return !(slot->place & SEEN_HINT);
-}
 
 struct seen {
 	struct seen_slot *slots;

@@ -72,6 +72,7 @@
 	X(KEYSET_FULL, "keyset-full", "no memory for one more key to look at")                                         \
 	/* analyzer */                                                                                                 \
 	X(FOLD_FENCES, "fold-fences", "trouble in the middle of the samples")                                          \
+	X(FOLD_THREAD, "fold-thread", "no thread can be started for the fold")                                         \
 	X(FOLD_STREAM, "fold-stream", "trouble in the middle of a partition")                                          \
 	X(FOLD_FULL, "fold-full", "the keys do not fit in the memory")                                                 \
 	X(FOLD_WRITE, "fold-write", "what the fold says cannot be inserted")                                           \

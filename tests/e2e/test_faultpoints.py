@@ -28,7 +28,7 @@ GUARD = {"redis-exists"}
 # What stays unknown is said in the report, and takes nothing from the verdict.
 UNKNOWN = {"kafka-admin", "kafka-config", "kafka-group"}
 # One failure is made good by another try, or by looking at fewer keys.
-RECOVERS = {"redis-drop", "keyset-full", "fold-full", "kafka-eof"}
+RECOVERS = {"redis-drop", "keyset-full", "fold-full", "fold-thread", "kafka-eof"}
 SMALLER = {"keyset-full", "fold-full"}
 # The report may stand, whole and true, before these fail: then the words on stderr and the exit status are left.
 AFTERWARDS = {"stdout", "report-sync", "report-row", "report-write", "report-fsync", "report-close", "report-rename", "db-step", "db-prepare",

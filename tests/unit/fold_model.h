@@ -124,6 +124,7 @@ static inline int64_t count_changes(const struct model *m, const char *key)
 	int32_t at = -1;
 	bool taken[WORLD_RECORDS] = { false };
 
+	assert_true(m->t->records <= WORLD_RECORDS);
 	/* Repeatedly the earliest record left, by time made to rise within its partition. */
 	for (;;) {
 		size_t best = SIZE_MAX;

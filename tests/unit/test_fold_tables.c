@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "analyzer/keytable.h"
-#include "analyzer/offhome.h"
 #include "analyzer/seen.h"
 #include "sql/mem.h"
 #include "sql/run.h"
@@ -168,61 +167,11 @@ static void test_seen_is_full(void **state)
 	seen_release(&seen);
 }
 
-enum { OFF_HOME = 250000 };
-
-/* at: where each key was last, or where another is; NULL: nobody remembers. */
-static void add_off_home(struct offhome *offhome, int i, int64_t offset, uint32_t *at)
-{
-	uint64_t seed = (uint64_t)i;
-	char text[16];
-	struct key key = { .hash = (int64_t)(next(&seed) >> 1), .bytes = text };
-
-	key.size = (uint32_t)snprintf(text, sizeof(text), "%d", i);
-	struct offhome_record record = { i % 5, 6, false, offset, 10 * offset };
-	uint32_t where = offhome_add(offhome, &key, &record, at ? at[i % 7 ? i : (i * 31) % OFF_HOME] : 0);
-
-	assert_true(where <= offhome->count);
-	if (at)
-		at[i] = where;
-}
-
-/* The same keys are kept in whatever order they come, each with all of its records. */
-static void test_off_home(void **state)
-{
-	struct offhome up = { 0 }, down = { 0 };
-	uint32_t *at = xarray(OFF_HOME, sizeof(*at));
-
-	(void)state;
-	for (int round = 0; round < 3; round++)
-		for (int i = 0; i < OFF_HOME; i++) {
-			add_off_home(&up, i, round, at);
-			add_off_home(&down, OFF_HOME - 1 - i, round, NULL);
-		}
-	offhome_finish(&up);
-	offhome_finish(&down);
-	assert_int_equal(up.count, OFFHOME_KEYS);
-	assert_int_equal(down.count, OFFHOME_KEYS);
-	for (size_t i = 0; i < up.count; i++) {
-		const struct offhome_key *a = &up.keys[i], *b = &down.keys[i];
-
-		assert_int_equal(key_compare(a->hash, a->key, a->key_size, b->hash, b->key, b->key_size), 0);
-		assert_int_equal(a->records, 3);
-		assert_int_equal(b->records, 3);
-		assert_int_equal(a->first_offset * 100 + a->last_offset, 2);
-		assert_int_equal(a->last_ms, 20);
-		if (i > 0 && up.keys[i - 1].partition == a->partition)
-			assert_true(up.keys[i - 1].hash <= a->hash);
-	}
-	offhome_release(&up);
-	offhome_release(&down);
-	free(at);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_hash), cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_seen),
-		cmocka_unit_test(test_off_home),  cmocka_unit_test(test_seen_is_full),
+		cmocka_unit_test(test_seen_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

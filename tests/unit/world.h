@@ -60,7 +60,7 @@ struct world_topic {
 	int role;
 	int32_t partitions;
 	struct world_record *record;
-	size_t records;
+	size_t records, room;
 	struct world_part part[WORLD_PARTITIONS];
 	bool compacted, policy_unknown, fresh; /* fresh: a new incarnation, the old one ends */
 	struct fact_topic fact;
@@ -97,7 +97,7 @@ static inline struct world_topic *world_add_topic(struct world *w, const char *n
 	static const char *const roles[] = { "source", "dlq", "copartitioned" };
 
 	*t = (struct world_topic){ .name = name, .role = role, .partitions = partitions,
-				   .record = xarray(WORLD_RECORDS, sizeof(*t->record)) };
+				   .room = WORLD_RECORDS, .record = xarray(WORLD_RECORDS, sizeof(*t->record)) };
 	t->fact = (struct fact_topic){
 		.topic = name,
 		.role = roles[role],
@@ -205,9 +205,11 @@ static inline const char *key_moved(int32_t p, int32_t n, int32_t q, int32_t m, 
 /* A record in a partition at its next offset. */
 static inline struct world_record *world_put_in(struct world_topic *t, int32_t partition, const char *key, int64_t ms)
 {
-	struct world_record *r = &t->record[t->records++];
+	struct world_record *r;
 
-	assert_true(t->records <= WORLD_RECORDS);
+	if (t->records == t->room)
+		t->record = xgrow(t->record, t->room *= 2, sizeof(*t->record));
+	r = &t->record[t->records++];
 	*r = (struct world_record){ .partition = partition, .offset = t->part[partition].next++, .ms = ms, .key = key };
 	return r;
 }
