@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#define XXH_INLINE_ALL /* a key is short: the call costs as much as the work */
 #include <xxhash.h>
 
 /* key may be NULL where len is 0. */
