@@ -318,7 +318,8 @@ static void fill_label(void *context, size_t index, struct bulk_row *row)
 	bulk_int(row, labels->topic->topic_id);
 }
 
-static int write_label(sqlite3 *db, const struct cause_topic *topic, size_t index, struct trouble *t)
+/* index: of the cause of all rows; UNKNOWN: they have none. */
+static int write_label(sqlite3 *db, const struct cause_topic *topic, int64_t index, struct trouble *t)
 {
 	sqlite3_stmt *stmt;
 	int result;
@@ -326,19 +327,22 @@ static int write_label(sqlite3 *db, const struct cause_topic *topic, size_t inde
 	if (db_prepare(db, sql_queries_cause_of_all, &stmt, t) < 0)
 		return -1;
 	db_bind_int(stmt, 1, topic->topic_id);
-	db_bind_int(stmt, 2, (int64_t)index);
+	db_bind_int(stmt, 2, index);
 	result = db_run(stmt, t);
 	sqlite3_finalize(stmt);
 	return result;
 }
 
-/* Names the cause of each row of off_home_key: the one that most have at once, the others row by row. */
+/*
+ * Names the cause of each row of off_home_key: the one that most have at once, the others row by row. All rows were
+ * written with the first one.
+ */
 static int write_labels(sqlite3 *db, const struct cause_topic *topic, struct trouble *t)
 {
 	struct labels labels = { topic, xarray(topic->row_n, sizeof(*labels.rows)) };
 	struct bulk_source source = { 0, fill_label, &labels };
 	size_t most = 0;
-	int result;
+	int result = 0;
 
 	for (size_t i = 1; i < topic->cause_n; i++)
 		if (topic->causes[i].keys > topic->causes[most].keys)
@@ -346,7 +350,8 @@ static int write_labels(sqlite3 *db, const struct cause_topic *topic, struct tro
 	for (size_t i = 0; i < topic->row_n; i++)
 		if (topic->rows[i].cause != most)
 			labels.rows[source.rows++] = &topic->rows[i];
-	result = write_label(db, topic, most, t);
+	if (most > 0)
+		result = write_label(db, topic, (int64_t)most, t);
 	if (result == 0 && source.rows)
 		result = bulk_insert(db, sql_queries_cause_of_key, &source, t);
 	free(labels.rows);
@@ -360,7 +365,7 @@ int cause_write(sqlite3 *db, const struct cause_topic *topic, struct trouble *t)
 	    write_each(db, sql_queries_cause_partition_add, topic, write_partitions, t) < 0 ||
 	    write_each(db, sql_queries_cause_key_add, topic, write_sample, t) < 0)
 		return -1;
-	if (topic->cause_n && write_labels(db, topic, t) < 0)
+	if ((topic->cause_n ? write_labels(db, topic, t) : write_label(db, topic, UNKNOWN, t)) < 0)
 		return -1;
 	return script_run(db, sql_queries_cause_stale, topic->topic_id, t);
 }
