@@ -8,6 +8,7 @@
 #   FAULTS=1 make                       a program that can be made to fail (sql/faultpoint.h)
 #   SAN=address,undefined make unit     its own build directory
 #   CC=clang make unit                  likewise
+#   TESTS='feed fold' make unit         these alone
 #   WERROR=1                            warnings are errors (always so in make check)
 
 CC      ?= gcc
@@ -45,7 +46,8 @@ LIBS   := $(foreach s,reports analyzer ingest sql,$(BUILD)/lib$(s).a)
 PIPE_MAIN := $(wildcard tests/pipeline/*_main.c)
 PIPE_OBJ  := $(call obj,$(filter-out $(PIPE_MAIN),$(wildcard tests/pipeline/*.c)))
 PIPE_BIN  := $(patsubst tests/pipeline/%_main.c,$(BUILD)/pipeline/%,$(PIPE_MAIN))
-UNIT_BIN  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+TESTS     := *
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(foreach t,$(TESTS),tests/unit/test_$(t).c)))
 TOOL_BIN  := $(patsubst tests/tools/%.c,$(BUILD)/tools/%,$(wildcard tests/tools/*.c))
 FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
@@ -151,6 +153,7 @@ demo: deps-demo
 variants:
 	@$(SUBMAKE) WERROR=1 SAN=address,undefined unit fuzz
 	@$(SUBMAKE) WERROR=1 CC=clang unit
+	@$(SUBMAKE) WERROR=1 SAN=thread unit TESTS='feed fold writer history'
 
 check: deps-check
 	@$(SUBMAKE) WERROR=1 all pipeline tools

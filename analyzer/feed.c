@@ -48,16 +48,24 @@ static struct chunk_scan *new_scan(const struct feed *feed)
 	return scan;
 }
 
+/* Where one slot is large all are free now: see has_room. */
+static void give_back(struct feed *feed)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		if (!feed->slots[i].large)
+			continue;
+		chunk_scan_free(feed->slots[i].scan);
+		feed->slots[i].scan = new_scan(feed);
+		feed->slots[i].large = false;
+	}
+}
+
 static void fill(struct feed *feed, struct slot *slot)
 {
 	struct chunk_place place = { feed->in.topic->incarnation_id, feed->in.part->partition, CHUNK_COMMITTED };
 	struct chunk_part part;
 
-	if (slot->large) {
-		chunk_scan_free(slot->scan);
-		slot->scan = new_scan(feed);
-		slot->large = false;
-	}
+	give_back(feed);
 	chunk_scan_range(slot->scan, place, feed->next, feed->in.part->indexed_end);
 	slot->more = chunk_scan_next(slot->scan, &part, &slot->trouble);
 	if (slot->more <= 0)
@@ -69,7 +77,7 @@ static void fill(struct feed *feed, struct slot *slot)
 		feed->taker.take(feed->taker.context, &slot->placed);
 }
 
-/* Whether a slot is free, and none of the full ones is large. */
+/* Whether a slot is free, and none of the full ones is large; if one is, it is the last. */
 static bool has_room(const struct feed *feed)
 {
 	if (feed->filled - feed->emptied == SLOTS)
