@@ -9,7 +9,7 @@ Made by `docs/checks.sh` from the headers of `sql/checks/*.sql`; `fencepost chec
 
 A check is one SQL file and one claim. It says first how many subjects it examined and how many it could not decide, by reason; then
 what breaks the claim, one row a finding. Its status is `pass`, `fail`, `empty` (nothing was examined), `skip` (the claim does not apply to the
-pipeline) or `error`.
+pipeline, stream or server) or `error`.
 
 **One fault makes one finding.** Of a key's fence, the first claim that is broken speaks, in this order: malformed, orphan, ahead, missing,
 regressed, undeleted, phantom, aborted, off-home, value, count. A key with such a finding is no subject of the claims after it. So it is with a
@@ -27,7 +27,7 @@ pending entry of a stream: trimmed-pending, poison, stuck.
 | resized | partitions were added, and a worker that knew the older count may rightly have left what is there |
 | replica-behind | a replica was sampled that could not be shown to have caught up |
 | rejects-silent | the pipeline rejects records without a trace (`rejects: silent`) |
-| dlq-incomplete, dlq-unnamed | the DLQ does not tell all the records that were rejected: trimmed, compacted, not read to its end; or records without a source |
+| dlq-incomplete, dlq-unnamed | the DLQ does not tell all the records that were rejected: trimmed, compacted or perhaps so, not read to its end; or records without a source |
 | gap | there is no record at the offset: a transaction marker, or a record that is gone |
 | unstable | between the last stable offset and the high watermark |
 | shared-redis-key | record keys that differ in the schema id alone have one Redis key, and one fence for both (see key.format) |
@@ -42,7 +42,8 @@ pending entry of a stream: trimmed-pending, poison, stuck.
 A file `NAME.sql` in the directory of `--checks DIR` adds a check, or replaces the one of that name. `analyzer/checkfile.h` says what it must have; it can read
 every table of the index, and for fences what `sql/queries/check_fault.sql` made of them: `fence_case` (a key with its fault and all that is
 known of it), `fence_fault`, `fence_subject`; for streams what `sql/queries/check_stream.sql` made: `watched_stream`, `watched_group`,
-`pending_case`, `group_claim`, `group_before`. A statement that does more than read is refused.
+`pending_case`, `group_claim`, `group_before`; for servers what `sql/queries/check_server.sql` made: `server_row`, `server_change`,
+`server_loss`. A statement that does more than read is refused.
 
 TEXT
 for file in $(grep -H '^-- order: ' sql/checks/*.sql | sed 's/:-- order: / /' | sort -k2n | cut -d' ' -f1); do
