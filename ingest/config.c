@@ -58,7 +58,7 @@ WORD_FUNCTION(horizon_word, enum horizon_kind, HORIZON_KINDS)
 
 static char *relative(const struct reader *r, char *path)
 {
-	char *full = path[0] == '/' ? xstrdup(path) : xprintf("%s%s", r->folder, path);
+	char *full = path_from_file(r, path);
 
 	free(path);
 	return full;

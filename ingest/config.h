@@ -2,7 +2,7 @@
  * config: the YAML file as a struct. Unknown or repeated keys, wrong types and contradictions are trouble with
  * file:line and what would be valid. ${NAME} in values (the environment; $${ is a literal ${) and file:PATH for
  * secrets are resolved here; secrets never leave this struct, and no trouble shows one. docs/config.md lists every key.
- * Relative paths (index, file:PATH) are relative to the folder of the config file: a nightly job has an odd working
+ * Relative paths (index, tls.*, file:PATH) are relative to the folder of the config file: a nightly job has an odd working
  * directory. Everything is owned by the config and freed by config_free.
  */
 #ifndef INGEST_CONFIG_H
@@ -51,6 +51,13 @@ struct properties {
 	size_t count;
 };
 
+/* With what TLS is spoken; of no use where it is not. Paths of PEM files; NULL: as OpenSSL is told elsewhere. */
+struct tls_settings {
+	char *ca;        /* whom to trust */
+	char *cert, *key; /* who we are; both or neither */
+	char *name;      /* what the server's certificate must name, and what is asked for (SNI); NULL: the host */
+};
+
 struct redis_config {
 	char *host;          /* NULL for a unix socket */
 	int port;
@@ -58,6 +65,7 @@ struct redis_config {
 	char *user, *password; /* NULL: none. Secrets. */
 	int db;
 	bool tls;
+	struct tls_settings tls_settings;
 	int64_t rate;        /* keys a second; 0: unlimited */
 	bool cluster_plan;   /* to be judged as if it were a cluster */
 	char *address;       /* for people and the index: "host:port/db" or "unix:path/db", without secrets */

@@ -101,6 +101,9 @@ bool topic_name_valid(const char *text);
  */
 char *secret_from_file(const struct reader *r, const char *path, struct trouble *why);
 
+/* A path as the file means it: relative to its folder. The caller frees. */
+char *path_from_file(const struct reader *r, const char *path);
+
 /* A whole file of at most limit bytes, with a NUL behind it. NULL with t filled; the caller frees. */
 char *read_whole_file(const char *path, size_t limit, size_t *size, struct trouble *t);
 
@@ -139,6 +142,9 @@ struct redis_part {
 	char *user, *password;
 	int64_t db, rate; /* UNKNOWN: not said */
 	bool plan_given, cluster_plan;
+	struct tls_settings tls;
+	const char *tls_key; /* a key about TLS that is given, and its line; NULL: none is */
+	int tls_line;
 };
 
 /* Reads a mapping or "none" into a struct redis_part at rule->offset. */

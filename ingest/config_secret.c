@@ -46,9 +46,14 @@ fail:
 	return NULL;
 }
 
+char *path_from_file(const struct reader *r, const char *path)
+{
+	return xprintf("%s%s", path[0] == '/' ? "" : r->folder, path);
+}
+
 char *secret_from_file(const struct reader *r, const char *path, struct trouble *why)
 {
-	char *full = xprintf("%s%s", path[0] == '/' ? "" : r->folder, path);
+	char *full = path_from_file(r, path);
 	size_t size = 0;
 	char *text = read_whole_file(full, SECRET_MAX, &size, why);
 

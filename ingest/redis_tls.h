@@ -1,9 +1,11 @@
 /*
  * redis_tls: TLS over the socket of a Redis connection, by OpenSSL itself, because not every hiredis has it.
  *
- * Trusted is what OpenSSL trusts (SSL_CERT_FILE, SSL_CERT_DIR or the system's authorities), and the certificate must
- * name the host or address that was dialled. What OpenSSL's configuration file (OPENSSL_CONF) says under the name
- * `fencepost` in its ssl_conf is applied on top: the client's certificate and key, other authorities, ciphers.
+ * Trusted is what tls.ca has, or else what OpenSSL trusts (SSL_CERT_FILE, SSL_CERT_DIR or the system's authorities),
+ * and the certificate must have tls.name, or else name the host or address that was dialled. What OpenSSL's
+ * configuration file (OPENSSL_CONF) says under the name `fencepost` in its ssl_conf is applied to every connection:
+ * ciphers, and the client's certificate and other authorities where the redis section has none. The files are read
+ * anew for each connection. Nobody is ever asked for the pass phrase of a key.
  */
 #ifndef INGEST_REDIS_TLS_H
 #define INGEST_REDIS_TLS_H
@@ -21,7 +23,7 @@ bool redis_tls_built(void);
 
 /*
  * Shakes hands over a connected socket that blocks; each wait of it is at most timeout_us. The socket stays the
- * caller's, and open for as long as *tls, which redis_tls_close frees.
+ * caller's, and open for as long as *tls, which redis_tls_close frees; redis stays the caller's for as long, too.
  */
 enum link_result redis_tls_open(const struct redis_config *redis, int fd, int64_t timeout_us, struct redis_tls **tls,
 				struct trouble *t);

@@ -419,7 +419,8 @@ static void test_digests(void **state)
 					       "field.offset: o", "field.partition: p", "field.value: ~",
 					       "redis: {db: 1}" };
 	struct config *c = parse(KAFKA REDIS "pipelines: {o: {topic: t, group: g}}\n");
-	struct config *same = parse(KAFKA REDIS "pipelines: {o: {topic: u, group: h, state: last}}\n");
+	struct config *same = parse(KAFKA "redis: {url: 'rediss://r', tls.ca: ca, tls.name: n}\n"
+					  "pipelines: {o: {topic: u, group: h, state: last}}\n");
 
 	(void)state;
 	assert_int_equal(strlen(c->sha256), 64);

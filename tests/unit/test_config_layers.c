@@ -161,6 +161,73 @@ static void test_layers(void **state)
 	}
 }
 
+struct tls_case {
+	const char *general, *own, *cli;
+	const char *ca, *cert, *key, *name;
+};
+
+static const struct tls_case tls[] = {
+	{ "url: 'rediss://a', tls.ca: /ca, tls.cert: c, tls.key: k, tls.name: n", "db: 1", NULL, "/ca", "etc/c",
+	  "etc/k", "n" },
+	{ "url: 'rediss://a', tls.ca: /ca, tls.cert: c, tls.key: k, tls.name: n",
+	  "tls.cert: /c2, tls.key: /k2, tls.name: n2", NULL, "/ca", "/c2", "/k2", "n2" },
+	{ "url: 'rediss://a', tls.ca: /ca", "tls.ca: '', tls.cert: x/c, tls.key: /k", NULL, "/ca", "etc/x/c", "/k",
+	  NULL },
+	{ "url: 'rediss://a', tls.ca: /ca, tls.cert: c, tls.key: k, tls.name: n", "url: 'rediss://b', tls.name: b2",
+	  NULL, NULL, NULL, NULL, "b2" }, /* the rest is of another server */
+	{ "url: 'redis://a'", "url: 'rediss://b', tls.ca: ca", NULL, "etc/ca", NULL, NULL, NULL },
+	{ "url: 'rediss://a', tls.ca: ca", "url: 'redis://b'", NULL, NULL, NULL, NULL, NULL },
+	{ "url: 'rediss://a', tls.ca: /ca", "tls.name: n", "rediss://c", "/ca", NULL, NULL, "n" },
+	{ "tls.ca: /ca", "tls.name: n", "rediss://c", "/ca", NULL, NULL, "n" },
+};
+
+/* The address, which tells servers apart, has nothing of it. */
+static void test_tls(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(tls) / sizeof(tls[0]); i++) {
+		const struct tls_case *l = &tls[i];
+		struct config_overrides o = { .redis_rate = UNKNOWN, .redis_url = l->cli };
+		char *text = xprintf(KAFKA "redis: {%s}\npipelines: {o: {topic: t, group: g, redis: {%s}}}\n"
+					   "streams: {s: {redis: {%s}}}\n",
+				     l->general, l->own, l->own);
+		struct config_text file = { .path = "etc/fencepost.yaml", .bytes = text, .size = strlen(text) };
+		struct trouble t = { "" };
+		struct config *c;
+
+		if (config_parse(&file, &o, &c, &t) < 0)
+			fail_msg("%s", t.text);
+		for (int stream = 0; stream < 2; stream++) {
+			const struct redis_config *redis = stream ? &c->streams[0].redis : &c->pipelines[0].redis;
+
+			assert_same(redis->tls_settings.ca, l->ca);
+			assert_same(redis->tls_settings.cert, l->cert);
+			assert_same(redis->tls_settings.key, l->key);
+			assert_same(redis->tls_settings.name, l->name);
+			assert_int_equal(strlen(redis->address), strlen("a:6379/0"));
+		}
+		config_free(c);
+		free(text);
+	}
+}
+
+/* One server with two certificates of ours is one server. */
+static void test_tls_same_server(void **state)
+{
+	static const char text[] =
+		KAFKA "pipelines: {o: {topic: t, group: g, redis: {url: 'rediss://a', tls.ca: x}}, p: {topic: t, group: "
+		      "g, redis: {url: 'rediss://a', tls.ca: y, tls.name: n}}}\n";
+	struct config_overrides o = { .redis_rate = UNKNOWN, .redis_url = "redis://c" };
+	struct trouble t = { "" };
+	struct config *c;
+
+	(void)state;
+	assert_int_equal(try_parse(text, NULL, &c, &t), -1);
+	assert_non_null(strstr(t.text, "pipelines o and p keep their fences in the same hashes state:* of a:6379/0"));
+	assert_int_equal(try_parse(text, &o, &c, &t), -1);
+	assert_non_null(strstr(t.text, "in the same hashes state:* of c:6379/0"));
+}
+
 static void test_command_line(void **state)
 {
 	static const char two[] =
@@ -326,6 +393,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_urls),
 		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_tls_same_server),
 		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_properties),
 		cmocka_unit_test(test_bad_properties),

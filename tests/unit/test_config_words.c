@@ -82,7 +82,8 @@ static const struct row syntax[] = {
 	{ "recent:", "recnet:", ":8: unknown key 'recnet' at the top level; did you mean 'recent'? " TOP },
 	{ "recent:", "sample:", ":8: unknown key 'sample' at the top level; " TOP },
 	{ "  rate:", "  pasword: x\n  rate:",
-	  ":5: unknown key 'pasword' in redis; did you mean 'password'? valid: url, user, password, db, rate, cluster.plan" },
+	  ":5: unknown key 'pasword' in redis; did you mean 'password'? valid: url, user, password, db, rate, cluster.plan, "
+	  "tls.ca, tls.cert, tls.key, tls.name" },
 	{ "partitions.before", "partitons.before",
 	  ":28: unknown key 'partitons.before' in pipeline orders; did you mean 'partitions.before'? valid: topic, "
 	  "group, from, horizon, "
@@ -110,6 +111,9 @@ static const struct row values[] = {
 	{ "1000000", "010", ":7: sample.keys: '010': valid: an integer in plain digits from 1 to 9223372036854775807" },
 	{ "1000000", "9223372036854775808",
 	  ":7: sample.keys: '9223372036854775808': valid: an integer in plain digits from 1 to 9223372036854775807" },
+	{ "rate: 50000", "tls.key: file:/run/k",
+	  ":5: redis: tls.key: 'file:/run/k': valid: the path alone, without file:" },
+	{ "rate: 50000", "tls.ca: [a]", ":5: redis: tls.ca: a list; valid: path" },
 	{ "50000", "-1", ":5: redis: rate: '-1': valid: an integer in plain digits from 0 to 1000000000" },
 	{ "recent: 10m", "recent: 10", ":8: recent: '10': valid: " DURATIONS },
 	{ "recent: 10m", "recent: 10 min", ":8: recent: '10 min': valid: " DURATIONS },
@@ -236,6 +240,18 @@ static const struct row contradictions[] = {
 	  ":30: stream mail: a stream needs Redis; valid: redis: "
 	  "with a url" },
 	{ "rate: 50000", "db: 1", ":4: redis: db is given twice, by itself and in url" },
+	{ "rate: 50000", "db: 0\n  tls.name: r", ":4: redis: db is given twice, by itself and in url" },
+	{ "redis://localhost:6379/0\n", "rediss://localhost\n  tls.name: r\n  tls.cert: c.pem\n",
+	  ":6: redis: tls.cert without tls.key; valid: both, or neither" },
+	{ "redis://localhost:6379/0\n", "rediss://localhost\n  tls.cert: ''\n  tls.key: c.key\n",
+	  ":6: redis: tls.key without tls.cert; valid: both, or neither" },
+	{ "rate: 50000", "tls.name:\n  tls.ca: ca.pem",
+	  ":6: redis: tls.ca, but url is not rediss://; valid: url: rediss://HOST:PORT, or no tls.ca" },
+	{ "    deliveries: 3\n", "    redis:\n      url: unix:///s\n      tls.name: r\n",
+	  ":36: redis of stream mail: tls.name, but url is not rediss://; valid: url: rediss://HOST:PORT, or no "
+	  "tls.name" },
+	{ "    deliveries: 3\n", "    redis:\n      rate: 1\n      tls.key: k\n      tls.cert: c\n",
+	  ":37: stream mail: tls.cert, but url is not rediss://; valid: url: rediss://HOST:PORT, or no tls.cert" },
 	{ "redis:\n", "redis: localhost\nignored:\n", ":4: unknown key 'ignored' at the top level; " TOP },
 };
 
