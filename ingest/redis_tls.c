@@ -122,12 +122,29 @@ static bool expect_name(SSL *ssl, const char *name)
 
 /* --- the files of the redis section ------------------------------------------------------------------------------- */
 
-/* The oldest error tells most: "No such file or directory", where the newest is "system lib". Always -1. */
-static int bad_file(const char *key, const char *path, struct trouble *t)
+/*
+ * what: that OpenSSL did not find. Of its errors the oldest tells most: "No such file or directory", where the newest is
+ * "system lib". Always -1.
+ */
+static int bad_file(const char *key, const char *path, const char *what, struct trouble *t)
 {
-	const char *reason = reason_of(ERR_peek_error());
+	unsigned long error = ERR_peek_error();
+	const char *reason = reason_of(error);
 
-	return trouble_set(t, "TLS: %s: %s: %s", key, path, reason ? reason : "OpenSSL cannot use it");
+	if (ERR_GET_LIB(error) == ERR_LIB_SYS)
+		return trouble_set(t, "TLS: %s: cannot read %s: %s", key, path, reason);
+	return trouble_set(t, "TLS: %s: %s has no %s in PEM that OpenSSL takes: %s", key, path, what,
+			   reason ? reason : "no reason given");
+}
+
+static int bad_key(const struct redis_tls *tls, const struct tls_settings *settings, struct trouble *t)
+{
+	if (tls->phrase_asked)
+		return trouble_set(t, "TLS: tls.key: %s: %s", settings->key, encrypted);
+	if (ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_X509) /* of the same kind as the certificate's, and another */
+		return trouble_set(t, "TLS: tls.key: %s is not the key of the certificate in %s: %s", settings->key,
+				   settings->cert, last_reason());
+	return bad_file("tls.key", settings->key, "key", t);
 }
 
 /* Whom to trust, instead of all others. */
@@ -138,7 +155,7 @@ static int load_ca(const struct redis_tls *tls, const char *path, struct trouble
 
 	ERR_clear_error();
 	if (!store || !X509_STORE_load_locations(store, path, NULL))
-		bad_file("tls.ca", path, t);
+		bad_file("tls.ca", path, "certificate", t);
 	else if (!SSL_set1_verify_cert_store(tls->ssl, store) || !SSL_set1_chain_cert_store(tls->ssl, store))
 		trouble_set(t, "TLS: tls.ca: %s", last_reason());
 	else
@@ -153,13 +170,12 @@ static int load_cert(const struct redis_tls *tls, const struct tls_settings *set
 	SSL_certs_clear(tls->ssl);
 	ERR_clear_error();
 	if (SSL_use_certificate_chain_file(tls->ssl, settings->cert) != 1)
-		return bad_file("tls.cert", settings->cert, t);
+		return bad_file("tls.cert", settings->cert, "certificate", t);
 	ERR_clear_error();
 	if (SSL_use_PrivateKey_file(tls->ssl, settings->key, SSL_FILETYPE_PEM) != 1)
-		return tls->phrase_asked ? trouble_set(t, "TLS: tls.key: %s: %s", settings->key, encrypted)
-					 : bad_file("tls.key", settings->key, t);
+		return bad_key(tls, settings, t);
 	if (SSL_check_private_key(tls->ssl) != 1)
-		return trouble_set(t, "TLS: tls.key: %s is not the key of the certificate in tls.cert, %s",
+		return trouble_set(t, "TLS: tls.key: %s is not the key of the certificate in %s: of another kind",
 				   settings->key, settings->cert);
 	return 0;
 }

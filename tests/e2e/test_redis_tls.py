@@ -1,5 +1,6 @@
 """TLS to Redis, against a server with certificates made here: what is trusted, what is refused, and in which words."""
 import json
+import os
 import shutil
 import socket
 import ssl
@@ -44,7 +45,7 @@ commonName = supplied
 
 
 class Certificates:
-    """Two authorities, `ours` and `theirs`, and what they sign: NAME.pem and NAME.key in .dir."""
+    """Two authorities, `ours` and `theirs`, and what they sign: NAME.pem and NAME.key in .dir. `theirs` signs RSA keys."""
 
     def __init__(self, folder):
         self.dir = folder
@@ -57,7 +58,11 @@ class Certificates:
         self.sign("named", "DNS:redis-1.invalid")
         self.sign("expired", "IP:127.0.0.1", end="20200201000000Z")
         self.sign("client", "DNS:auditor")
-        self.sign("stranger", "DNS:auditor", by="theirs")
+        self.sign("stranger", "DNS:auditor", by="theirs", kind=("rsa", "rsa_keygen_bits:2048"))
+        self.sign("other-server", "DNS:redis-2.invalid", by="theirs")
+        (folder / "empty").touch()
+        (folder / "cut.pem").write_text(Path(self.pem("client")).read_text()[:200])
+        self._openssl("pkey", "-in", self.key("client"), "-aes256", "-passout", "pass:x", "-out", folder / "locked.key")
 
     def pem(self, name):
         return str(self.dir / f"{name}.pem")
@@ -65,15 +70,15 @@ class Certificates:
     def key(self, name):
         return str(self.dir / f"{name}.key")
 
-    def sign(self, name, names, by="ours", end="20991231000000Z"):
+    def sign(self, name, names, by="ours", end="20991231000000Z", kind=()):
         request = self.dir / f"{name}.csr"
-        self._openssl("req", "-new", "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", *self._key(name),
+        self._openssl("req", "-new", "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}", *self._key(name, *kind),
                       "-out", request)
         self._openssl("ca", "-batch", "-notext", "-config", self.dir / f"{by}.conf", "-startdate", "20200101000000Z",
                       "-enddate", end, "-in", request, "-out", self.pem(name))
 
-    def _key(self, name):
-        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", self.key(name)]
+    def _key(self, name, kind="ec", option="ec_paramgen_curve:prime256v1"):
+        return ["-newkey", kind, "-pkeyopt", option, "-nodes", "-keyout", self.key(name)]
 
     @staticmethod
     def _openssl(*args):
@@ -124,11 +129,17 @@ def server(shared):
 
 @pytest.fixture
 def audit(fencepost, certificates, work):
-    """audit(url): of one stream, with no broker; .code .out .err .seconds. section: OpenSSL's for fencepost."""
+    """audit(url): of one stream, with no broker; .code .out .err .seconds.
 
-    def run(url, ca="ours", section=None, timeout="20s"):
+    redis: more keys of the redis section. streams: others, with keys of their own redis sections. section: OpenSSL's for
+    fencepost. ca: SSL_CERT_FILE.
+    """
+
+    def run(url, ca="ours", section=None, timeout="20s", redis=None, streams=None):
         config = work / "fencepost.yaml"
-        config.write_text(json.dumps({"redis": {"url": url}, "streams": {"orders": {"key": "orders"}}}))
+        streams = {"orders": {}, **(streams or {})}
+        config.write_text(json.dumps({"redis": {"url": url, **(redis or {})}, "streams": {
+            name: {"key": "orders", "redis": own} for name, own in streams.items()}}))
         env = {"SSL_CERT_FILE": certificates.pem(ca) if ca else None, "SSL_CERT_DIR": None, "OPENSSL_CONF": None}
         if section is not None:
             (work / "openssl.cnf").write_text(SECTION + "".join(f"{k} = {v}\n" for k, v in section.items()))
@@ -142,10 +153,18 @@ def audit(fencepost, certificates, work):
     return run
 
 
+@pytest.fixture(scope="module")
+def has_tls():
+    """Whether the program has TLS, once it is known."""
+    return []
+
+
 @pytest.fixture
-def tls(audit, server):
+def tls(audit, server, has_tls):
     """As audit, where the program has TLS."""
-    if "this build has no TLS" in audit(server.tls_url()).err:
+    if not has_tls:
+        has_tls.append("this build has no TLS" not in audit(server.tls_url()).err)
+    if not has_tls[0]:
         pytest.skip("built without TLS")
     return audit
 
@@ -211,7 +230,7 @@ def test_a_client_certificate_of_a_stranger(tls, server, certificates, version):
 
 
 @pytest.mark.parametrize("wrong,word", [
-    ({"Certificate": "/nowhere.pem"}, "/nowhere.pem"), ({"PrivateKey": "{dir}/stranger.key"}, "values mismatch"),
+    ({"Certificate": "/nowhere.pem"}, "/nowhere.pem"), ({"PrivateKey": "{dir}/server.key"}, "values mismatch"),
     ({"Certificat": "{dir}/client.pem"}, "does not know")])
 def test_a_section_that_cannot_be_obeyed(tls, server, certificates, wrong, word):
     wrong = {k: v.format(dir=certificates.dir) for k, v in wrong.items()}
@@ -225,6 +244,136 @@ def test_a_section_for_another_program(tls, server, work):
     (work / "openssl.cnf").write_text(SECTION.replace("fencepost", "another"))
     done = tls(server.tls_url())
     assert done.code == 0, done.err
+
+
+# -- what the redis section says --------------------------------------------------------------------------------------
+
+def settings(certificates, ca="ours", cert=None, **more):
+    files = {"tls.ca": certificates.pem(ca)} if ca else {}
+    if cert:
+        files.update({"tls.cert": certificates.pem(cert), "tls.key": certificates.key(cert)})
+    return {**files, **more}
+
+
+def test_a_client_certificate_of_the_section(tls, server, certificates, work):
+    """It wins over that of OpenSSL's file, also where its key is of another kind. Relative paths are the config's."""
+    server.show(auth="yes")
+    mine = {k: os.path.relpath(v, work) for k, v in settings(certificates, cert="client").items()}
+    done = tls(server.tls_url(), ca=None, redis=mine, section={
+        **client_certificate(certificates, "stranger"), "VerifyCAFile": certificates.pem("theirs")})
+    assert done.code == 0, done.err
+    refused(tls(server.tls_url(), redis=settings(certificates, cert="stranger")), server,
+            "TLS: the server does not take this client's certificate")
+    refused(tls(server.tls_url(), redis=settings(certificates)), server,
+            "TLS: the server demands a client's certificate", "tls.cert and tls.key")
+
+
+def test_an_authority_of_the_section_alone_counts(tls, server, certificates):
+    done = tls(server.tls_url(), redis=settings(certificates, ca="theirs"), section={"VerifyCAFile": certificates.pem("ours")})
+    refused(done, server, "TLS: the server's certificate is not trusted", f"tls.ca, {certificates.pem('theirs')}, must have")
+
+
+def test_a_name_that_the_url_has_not(tls, server, certificates):
+    server.show("named")
+    done = tls(server.tls_url(), redis=settings(certificates, **{"tls.name": "redis-1.invalid"}))
+    assert done.code == 0 and f"127.0.0.1:{server.tls_port}/0" in done.out, done.out + done.err
+    done = tls(server.tls_url(), redis=settings(certificates, **{"tls.name": "redis-2.invalid"}))
+    refused(done, server, "TLS: the server's certificate does not name redis-2.invalid")
+    server.show()
+    done = tls(server.tls_url(host="localhost"), redis=settings(certificates, **{"tls.name": "127.0.0.1"}))
+    assert done.code == 0, done.err
+
+
+def test_the_name_that_is_asked_for(tls, certificates):
+    names = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.pem("server"), certificates.key("server"))
+    context.sni_callback = lambda _socket, sni, _context: names.append(sni)
+    with Stranger(lambda client: context.wrap_socket(client, server_side=True).close()) as stranger:
+        address, host = (f"rediss://{host}:{stranger.port}/0" for host in ("127.0.0.1", "localhost"))
+        done = tls(address, streams={"by-name": {"url": host}, "named": {"tls.name": "redis-1.invalid"},
+                                     "by-address": {"url": host, "tls.name": "127.0.0.1"}})
+    assert done.code == 1 and names == [None, "localhost", "redis-1.invalid", None], (names, done.err)
+
+
+BAD_FILES = [
+    *((key, "none.pem", "cannot read {path}: No such file or directory") for key in ("tls.ca", "tls.cert", "tls.key")),
+    *((key, "cut.pem", "{path} has no " + what + " in PEM that OpenSSL takes: ")
+      for key, what in (("tls.ca", "certificate"), ("tls.cert", "certificate"), ("tls.key", "key"))),
+    ("tls.ca", "empty", "{path} has no certificate in PEM that OpenSSL takes: no certificate or crl found"),
+    ("tls.ca", "", "{path} has no certificate"),
+    ("tls.key", "server.key", "{path} is not the key of the certificate in {dir}/client.pem: key values mismatch"),
+    ("tls.key", "stranger.key", "{path} is not the key of the certificate in {dir}/client.pem: of another kind"),
+    ("tls.key", "locked.key", "{path}: it is encrypted with a pass phrase, and nobody is asked for one")]
+
+
+def test_files_that_cannot_be_used(tls, server, certificates):
+    """Of one server each, so that one run tells of them all."""
+    folder = certificates.dir
+    streams = {f"s{i}": settings(certificates, cert="client", **{key: str(folder / file)})
+               for i, (key, file, _) in enumerate(BAD_FILES)}
+    done = tls(server.tls_url(), redis=settings(certificates), streams=streams)
+    assert done.code == 1 and "streams/orders  CLEAN" in done.out and "Enter" not in done.err, done.out + done.err
+    said = done.err.splitlines()
+    assert len(said) == len(BAD_FILES), done.err
+    for i, (key, file, words) in enumerate(BAD_FILES):
+        words = words.format(path=folder / file, dir=folder)
+        assert f"streams/s{i}: redis 127.0.0.1:{server.tls_port}/0: TLS: {key}: {words}" in said[i]
+
+
+def test_a_locked_key_of_openssl_s_file(tls, server, certificates):
+    done = tls(server.tls_url(), section=client_certificate(certificates, "client", PrivateKey=certificates.dir / "locked.key"))
+    refused(done, server, "section fencepost of OpenSSL's configuration file (OPENSSL_CONF)", "encrypted with a pass phrase")
+    assert "Enter" not in done.err
+
+
+def test_servers_that_want_different_certificates(tls, server, certificates):
+    """In one run, with a third that speaks no TLS; and the words of the one that cannot be read name it alone."""
+    server.show(auth="yes")
+    other = TlsServer(certificates, **{"tls-cert-file": certificates.pem("other-server"),
+                                       "tls-key-file": certificates.key("other-server"),
+                                       "tls-ca-cert-file": certificates.pem("theirs"), "tls-auth-clients": "yes"})
+    try:
+        other.client().xadd("orders", {"a": "1"})
+        other.client().xgroup_create("orders", "workers")
+        theirs = {"url": other.tls_url(), **settings(certificates, "theirs", "stranger", **{"tls.name": "redis-2.invalid"})}
+        plain = {"url": server.unix_url}
+        done = tls(server.tls_url(), ca=None, redis=settings(certificates, cert="client"),
+                   streams={"their-orders": theirs, "plain-orders": plain})
+        assert done.code == 0 and not done.err, done.err
+        done = tls(server.tls_url(), ca=None, redis=settings(certificates, cert="client"),
+                   streams={"their-orders": {"url": other.tls_url()}, "plain-orders": plain})
+    finally:
+        other.close()
+    assert done.code == 1 and all(f"streams/{s}  CLEAN" in done.out for s in ("orders", "plain-orders")), done.out + done.err
+    assert [line.partition(": streams ")[2].split(":")[0] for line in done.err.splitlines()] == ["streams/their-orders"]
+    assert "certificate is not trusted" in done.err
+
+
+def test_pipelines_with_and_without(tls, fencepost, read_report, broker, server, certificates, name, work):
+    server.show(auth="yes")
+    pipeline = Handmade(broker, server, name, work).make()
+    server.client().delete(pipeline.redis_key("k7"))
+    config = pipeline.configure(pipeline={"redis": {"url": server.tls_url(), **settings(certificates, cert="client")}})
+    config.write_text(config.read_text() + f"  plain: {{topic: {name}, group: {name}, key: '{pipeline.redis_key('{key}')}'}}\n")
+    done = fencepost.run(["audit", "-q", "-c", config, "-o", work / "both"], cwd=work, env={"SSL_CERT_FILE": None})
+    assert done.code == 2 and not done.err, done.err
+    found = [(f["pipeline"], f["check"], f["key"]) for f in read_report(work / "both").of_pipelines]
+    assert sorted(found) == sorted((which, "fence-missing", "k7") for which in (name, "plain")), found
+
+
+def test_the_master_of_a_replica(tls, server, certificates, look):
+    """It is asked with what the replica is asked with."""
+    server.show(auth="yes")
+    replica = TlsServer(certificates, **{"replicaof": f"127.0.0.1 {server.tls_port}", "tls-replication": "yes"})
+    try:
+        replica.child.wait_until(lambda: replica.client().info()["master_link_status"] == "up", timeout=20, step=0.01)
+        seen = look(replica.tls_url(), ["catch-up=5000"], key='"s:{key}"', redis=settings(certificates, cert="client"))
+        assert seen.counts.replica == "passed", seen.err
+        seen = look(replica.tls_url(), ["catch-up=5000"], key='"s:{key}"', redis=settings(certificates))
+        assert "demands a client's certificate" in seen.counts.replica, seen.counts.replica
+    finally:
+        replica.close()
 
 
 # -- users ------------------------------------------------------------------------------------------------------------
