@@ -45,7 +45,7 @@ commonName = supplied
 
 
 class Certificates:
-    """Two authorities, `ours` and `theirs`, and what they sign: NAME.pem and NAME.key in .dir. `theirs` signs RSA keys."""
+    """Two authorities, `ours` and `theirs`, and what they sign: NAME.pem and NAME.key in .dir."""
 
     def __init__(self, folder):
         self.dir = folder
@@ -58,7 +58,8 @@ class Certificates:
         self.sign("named", "DNS:redis-1.invalid")
         self.sign("expired", "IP:127.0.0.1", end="20200201000000Z")
         self.sign("client", "DNS:auditor")
-        self.sign("stranger", "DNS:auditor", by="theirs", kind=("rsa", "rsa_keygen_bits:2048"))
+        self.sign("rsa-client", "DNS:auditor", kind=("rsa", "rsa_keygen_bits:2048"))
+        self.sign("stranger", "DNS:auditor", by="theirs")
         self.sign("other-server", "DNS:redis-2.invalid", by="theirs")
         (folder / "empty").touch()
         (folder / "cut.pem").write_text(Path(self.pem("client")).read_text()[:200])
@@ -230,7 +231,7 @@ def test_a_client_certificate_of_a_stranger(tls, server, certificates, version):
 
 
 @pytest.mark.parametrize("wrong,word", [
-    ({"Certificate": "/nowhere.pem"}, "/nowhere.pem"), ({"PrivateKey": "{dir}/server.key"}, "values mismatch"),
+    ({"Certificate": "/nowhere.pem"}, "/nowhere.pem"), ({"PrivateKey": "{dir}/stranger.key"}, "values mismatch"),
     ({"Certificat": "{dir}/client.pem"}, "does not know")])
 def test_a_section_that_cannot_be_obeyed(tls, server, certificates, wrong, word):
     wrong = {k: v.format(dir=certificates.dir) for k, v in wrong.items()}
@@ -256,9 +257,9 @@ def settings(certificates, ca="ours", cert=None, **more):
 
 
 def test_a_client_certificate_of_the_section(tls, server, certificates, work):
-    """It wins over that of OpenSSL's file, also where its key is of another kind. Relative paths are the config's."""
+    """It wins over that of OpenSSL's file, also where TLS would rather take a key of that kind. Relative paths work."""
     server.show(auth="yes")
-    mine = {k: os.path.relpath(v, work) for k, v in settings(certificates, cert="client").items()}
+    mine = {k: os.path.relpath(v, work) for k, v in settings(certificates, cert="rsa-client").items()}
     done = tls(server.tls_url(), ca=None, redis=mine, section={
         **client_certificate(certificates, "stranger"), "VerifyCAFile": certificates.pem("theirs")})
     assert done.code == 0, done.err
@@ -303,7 +304,7 @@ BAD_FILES = [
     ("tls.ca", "empty", "{path} has no certificate in PEM that OpenSSL takes: no certificate or crl found"),
     ("tls.ca", "", "{path} has no certificate"),
     ("tls.key", "server.key", "{path} is not the key of the certificate in {dir}/client.pem: key values mismatch"),
-    ("tls.key", "stranger.key", "{path} is not the key of the certificate in {dir}/client.pem: of another kind"),
+    ("tls.key", "rsa-client.key", "{path} is not the key of the certificate in {dir}/client.pem: of another kind"),
     ("tls.key", "locked.key", "{path}: it is encrypted with a pass phrase, and nobody is asked for one")]
 
 
