@@ -75,7 +75,8 @@ static int obey_file(const struct redis_tls *tls, SSL_CTX *context, struct troub
 	if (ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_INVALID_CONFIGURATION_NAME)
 		return 0; /* there is none */
 	reason = error ? reason_of(error) : NULL;
-	return trouble_set(t, "%s: %s%s%s", section, reason ? reason : "a command that OpenSSL does not know or cannot obey",
+	return trouble_set(t, "%s: %s%s%s", section,
+			   reason ? reason : "a command that OpenSSL does not know or cannot obey",
 			   flags & ERR_TXT_STRING ? ": " : "", flags & ERR_TXT_STRING ? data : "");
 }
 
@@ -228,7 +229,9 @@ static enum link_result untrusted(long verified, const struct redis_config *redi
 	switch (verified) {
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
-		trouble_set(t, "TLS: the server's certificate does not name %s: write in url or tls.name a name that it has",
+		trouble_set(t,
+			    "TLS: the server's certificate does not name %s: write in url, or else in tls.name, a name "
+			    "that it has",
 			    expected_name(redis));
 		break;
 	case X509_V_ERR_CERT_HAS_EXPIRED:
