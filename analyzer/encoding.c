@@ -11,6 +11,8 @@
 
 enum { KEYS_WANTED = 2000, KEYS_MOST = 64000, ROOM_FIRST = 1024 };
 
+#define ALL_HASHES (UINT64_C(1) << 63)
+
 /* A topic of a pair. */
 struct side {
 	int64_t topic_id, threshold, keys;
@@ -131,21 +133,26 @@ static void compare_all(struct pair *pair, const struct encoding_key *key)
 	encoding_try(&pair->trial, key);
 }
 
-/*
- * Of a sample of a part, fewer keys have a place in the other's under another encoding: more are taken. Rows come by
- * hash and key, the newest record first.
- */
+int64_t encoding_wanted(int64_t threshold)
+{
+	int64_t wanted = KEYS_WANTED;
+
+	/* Halving leaves a power of two, or a little less. */
+	for (uint64_t part = (uint64_t)threshold; part < ALL_HASHES / 4 * 3 && wanted < KEYS_MOST; part *= 2)
+		wanted *= 2;
+	return wanted;
+}
+
+/* Rows come by hash and key, the newest record first. */
 static int each_key(const struct run *run, sqlite3 *db, struct pair *pair, const struct side *side,
 		    void (*use)(struct pair *pair, const struct encoding_key *key), struct trouble *t)
 {
-	int64_t wanted = KEYS_WANTED, seen = -1;
+	int64_t seen = -1;
 	sqlite3_stmt *rows = db_query(db, sql_queries_encoding_smallest, side->topic_id, t);
 	int more;
 
-	for (int64_t part = pair->keys.threshold; part < INT64_MAX / 2 && wanted < KEYS_MOST; part *= 2)
-		wanted *= 2;
 	db_bind_int(rows, 2, side->threshold);
-	db_bind_int(rows, 3, wanted);
+	db_bind_int(rows, 3, encoding_wanted(pair->keys.threshold));
 	while ((more = db_step(rows, t)) > 0) {
 		struct encoding_key key = read_key(rows);
 

@@ -56,6 +56,12 @@ struct encoding_trial {
 };
 void encoding_try(struct encoding_trial *trial, const struct encoding_key *key);
 
+/*
+ * How many keys to try against a topic whose sample has that threshold: of a sample of a part, fewer keys have a place
+ * there under another encoding, and more are taken.
+ */
+int64_t encoding_wanted(int64_t threshold);
+
 /* The pair that explains the topics, as an index of score; -1: none does. */
 int encoding_best(const struct encoding_score *score);
 

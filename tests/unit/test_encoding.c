@@ -234,6 +234,20 @@ static void test_samples(void **state)
 	fixture_end(&f);
 }
 
+/* Of how many keys a sample tells: the same number, however the threshold was halved. */
+static void test_wanted(void **state)
+{
+	(void)state;
+	assert_int_equal(encoding_wanted(INT64_MAX), 2000);
+	for (int halved = 1; halved < 63; halved++) {
+		int64_t wanted = halved < 5 ? 2000 << halved : 64000;
+
+		assert_int_equal(encoding_wanted(INT64_C(1) << (63 - halved)), wanted);
+		assert_int_equal(encoding_wanted(INT64_MAX >> halved), wanted);
+	}
+	assert_int_equal(encoding_wanted(0), 64000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_enough),
 		cmocka_unit_test(test_accidents),
 		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
