@@ -1,4 +1,4 @@
-/* feed: a ring of slots, each with a scan of its own; the thread fills them, the caller empties them. */
+/* feed: a ring of slots, each with a scan of its own; at first the caller fills them, then the thread. */
 #include "analyzer/feed.h"
 
 #include <pthread.h>
@@ -10,6 +10,7 @@
 
 enum {
 	SLOTS = 4,
+	AHEAD_LEAST = 1024, /* offsets: of fewer it costs more to wake the thread than to do its work */
 	LARGE = 4 << 20 /* bytes of keys in a chunk: nothing is read ahead of it, and its memory is given back */
 };
 
@@ -26,7 +27,7 @@ struct feed {
 	unsigned columns;
 	struct placed_in in;
 	struct feed_taker taker;
-	int64_t next;            /* offset; the thread's own while it is busy */
+	int64_t next;            /* offset; of whoever fills a slot, while it is busy */
 	struct slot slots[SLOTS];
 	pthread_t thread;
 	bool threaded;
@@ -35,7 +36,8 @@ struct feed {
 	pthread_cond_t wake_thread, wake_caller;
 	size_t filled, emptied;  /* slots since feed_begin; the one at emptied % SLOTS is the caller's */
 	bool reading;            /* there may be more to fill */
-	bool busy;               /* the thread fills a slot */
+	bool ahead;              /* the thread fills them; before, the caller does */
+	bool busy;               /* a slot is being filled */
 	bool held;               /* the caller has a slot */
 	bool quit;
 };
@@ -106,7 +108,7 @@ static void *read_ahead(void *context)
 
 	pthread_mutex_lock(&feed->lock);
 	while (!feed->quit) {
-		if (feed->reading && has_room(feed))
+		if (feed->reading && feed->ahead && has_room(feed))
 			fill_next(feed);
 		else
 			pthread_cond_wait(&feed->wake_thread, &feed->lock);
@@ -162,8 +164,17 @@ void feed_begin(struct feed *feed, const struct fold_partition *part, struct fee
 	feed->filled = feed->emptied = 0;
 	feed->held = false;
 	feed->reading = true;
-	pthread_cond_signal(&feed->wake_thread);
+	feed->ahead = false;
 	pthread_mutex_unlock(&feed->lock);
+}
+
+/* The caller waits for the first chunk in any case; what follows is left to the thread where that is worth it. */
+static void fill_here(struct feed *feed)
+{
+	fill_next(feed);
+	feed->ahead = feed->threaded && feed->reading && feed->in.part->indexed_end - feed->next > AHEAD_LEAST;
+	if (feed->ahead)
+		pthread_cond_signal(&feed->wake_thread);
 }
 
 int feed_next(struct feed *feed, const struct placed **placed, struct trouble *t)
@@ -175,13 +186,14 @@ int feed_next(struct feed *feed, const struct placed **placed, struct trouble *t
 	/* The slot of the last call is free now; the one that said the end stays. */
 	if (feed->held) {
 		feed->emptied++;
-		pthread_cond_signal(&feed->wake_thread);
+		if (feed->ahead)
+			pthread_cond_signal(&feed->wake_thread);
 	}
 	while (feed->filled == feed->emptied && feed->reading) {
-		if (feed->threaded)
+		if (feed->ahead)
 			pthread_cond_wait(&feed->wake_caller, &feed->lock);
 		else
-			fill_next(feed);
+			fill_here(feed);
 	}
 	slot = &feed->slots[feed->emptied % SLOTS];
 	feed->held = slot->more > 0;

@@ -22,7 +22,10 @@
 
 struct feed;
 
-/* Called in the feed's thread with every chunk, in their order, before feed_next gives it away. take NULL: nothing is. */
+/*
+ * Called with every chunk, in their order, before feed_next gives it away; in the feed's thread or, within feed_next,
+ * in the caller's. take NULL: nothing is.
+ */
 struct feed_taker {
 	void (*take)(void *context, const struct placed *placed);
 	void *context;
@@ -30,14 +33,14 @@ struct feed_taker {
 
 /*
  * columns: enum chunk_columns; those that placing needs are always read. topic is borrowed, and its keys are cut as it
- * says. Where no thread can be started, feed_next does the work.
+ * says. Where no thread can be started, or where a partition has too little for it, feed_next does the work.
  */
 struct feed *feed_new(sqlite3 *db, unsigned columns, const struct fold_topic *topic, size_t cells);
 void feed_free(struct feed *feed);
 
 /*
  * Begins at the part's first record; ends a reading under way. part is borrowed until feed_end, and what the taker works
- * on is the thread's until then.
+ * on is the feed's until then.
  */
 void feed_begin(struct feed *feed, const struct fold_partition *part, struct feed_taker taker);
 

@@ -4,14 +4,17 @@
  */
 #include "analyzer/feed.h"
 
+#include <pthread.h>
+
 #include "index_fixture.h"
 
 enum { RECORDS = 5000, PARTS = 3 };
 
-/* What the taker saw, in the thread of the feed. */
+/* What the taker saw, and in which thread. */
 struct taken {
 	size_t chunks, records;
 	int64_t last_offset;
+	pthread_t thread;
 };
 
 static void take(void *context, const struct placed *placed)
@@ -23,6 +26,7 @@ static void take(void *context, const struct placed *placed)
 	taken->chunks++;
 	taken->records += part->to - part->from;
 	taken->last_offset = part->view->offset[part->to - 1];
+	taken->thread = pthread_self();
 }
 
 struct setting {
@@ -97,11 +101,13 @@ static void test_whole(void **state)
 		feed_end(s.feed);
 		assert_int_equal(taken.records, RECORDS);
 		assert_int_equal(taken.chunks, (RECORDS + 6) / 7);
+		assert_false(pthread_equal(taken.thread, pthread_self()));
 		assert_int_equal(read_chunks(&s, 1, SIZE_MAX, &taken), 0);
 		assert_int_equal(read_chunks(&s, 2, SIZE_MAX, &taken), 20);
 		feed_end(s.feed);
 		feed_end(s.feed);
 		assert_int_equal(taken.records, 20);
+		assert_true(pthread_equal(taken.thread, pthread_self())); /* so few wake nobody */
 	}
 	end(&s);
 }
