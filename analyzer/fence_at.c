@@ -64,18 +64,8 @@ struct fence_refs fence_refs_in(const struct fence_refs *refs, int32_t partition
 /* Index of the record at the offset, or part->to. Fences rise, so the search begins at *from. */
 static size_t record_at(const struct chunk_part *part, size_t *from, int64_t offset)
 {
-	size_t low = *from, high = part->to;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (part->view->offset[middle] < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*from = low;
-	return low < part->to && part->view->offset[low] == offset ? low : part->to;
+	*from = chunk_at_offset(part->view, *from, part->to, offset);
+	return *from < part->to && part->view->offset[*from] == offset ? *from : part->to;
 }
 
 static bool is_key(const struct chunk_view *view, size_t i, const struct key_entry *entry)

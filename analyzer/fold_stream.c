@@ -15,20 +15,9 @@ static void take_placed(struct fold *f, const struct placed *placed)
 	fold_take(f, placed);
 }
 
-/* Index of the first record of the part at or above an offset. */
-static size_t lower_bound(const struct chunk_part *part, int64_t offset)
+static size_t record_at(const struct chunk_part *part, int64_t offset)
 {
-	size_t low = part->from, high = part->to;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (part->view->offset[middle] < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return chunk_at_offset(part->view, part->from, part->to, offset);
 }
 
 /* A commit that was set back leaves what an earlier run saw committed. */
@@ -44,8 +33,8 @@ static void count_expired(struct fold *f, const struct chunk_part *part)
 
 	if (f->part->committed == UNKNOWN || f->part->log_start == UNKNOWN)
 		return;
-	from = lower_bound(part, processed(f->part));
-	to = lower_bound(part, f->part->log_start);
+	from = record_at(part, processed(f->part));
+	to = record_at(part, f->part->log_start);
 	if (from >= to)
 		return;
 	if (f->count.expired == 0) {
@@ -83,7 +72,7 @@ static void count_part(struct fold *f, const struct chunk_part *part)
 	count_holes(f, part);
 	if (f->part->committed == UNKNOWN || f->count.waiting_ms != UNKNOWN)
 		return;
-	waiting = lower_bound(part, f->part->committed);
+	waiting = record_at(part, f->part->committed);
 	if (waiting < part->to)
 		f->count.waiting_ms = part->view->timestamp_ms[waiting];
 }

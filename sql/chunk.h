@@ -187,6 +187,20 @@ struct chunk_view {
 	const int64_t *source_offset;
 };
 
+/* Index of the first record of [from, to) at or above an offset, or to. */
+static inline size_t chunk_at_offset(const struct chunk_view *view, size_t from, size_t to, int64_t offset)
+{
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (view->offset[middle] < offset)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 /* The decompressor and the memory of its view. One per thread. */
 struct chunk_reader;
 

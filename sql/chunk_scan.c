@@ -80,22 +80,6 @@ int64_t chunk_scan_decoded(const struct chunk_scan *scan)
 	return scan->decoded;
 }
 
-/* The first record at or above offset. */
-static size_t record_at(const struct chunk_view *view, int64_t offset)
-{
-	size_t low = 0, high = view->records;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (view->offset[middle] < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Whether the chunk in view is the one that holds start. */
 static bool in_view(const struct chunk_scan *scan)
 {
@@ -194,17 +178,18 @@ static int find_next(struct chunk_scan *scan, struct trouble *t)
 
 int chunk_scan_next(struct chunk_scan *scan, struct chunk_part *part, struct trouble *t)
 {
+	struct chunk_view *view = &scan->view;
 	int more = 1;
 
-	*part = (struct chunk_part){ .view = &scan->view };
+	*part = (struct chunk_part){ .view = view };
 	while (scan->start < scan->end) {
 		if (!in_view(scan))
 			more = find_next(scan, t);
 		if (more <= 0)
 			return more;
-		part->from = record_at(&scan->view, scan->start);
-		part->to = record_at(&scan->view, scan->end);
-		scan->start = scan->view.offset[scan->view.records - 1] + 1;
+		part->from = chunk_at_offset(view, 0, view->records, scan->start);
+		part->to = chunk_at_offset(view, part->from, view->records, scan->end);
+		scan->start = view->offset[view->records - 1] + 1;
 		if (part->from < part->to)
 			return 1;
 	}
