@@ -150,10 +150,11 @@ demo: deps-demo
 	@$(SUBMAKE) all pipeline
 	@BUILD=$(BUILD) bash tests/pipeline/demo.sh
 
+# Each in a directory of its own, whatever BUILD is: what is built already would hide what is asked for.
 variants:
-	@$(SUBMAKE) WERROR=1 SAN=address,undefined unit fuzz
-	@$(SUBMAKE) WERROR=1 CC=clang unit
-	@$(SUBMAKE) WERROR=1 SAN=thread unit TESTS='feed fold writer history'
+	@$(SUBMAKE) WERROR=1 SAN=address,undefined BUILD=$(BUILD)-address-undefined unit fuzz
+	@$(SUBMAKE) WERROR=1 CC=clang BUILD=$(BUILD)-clang unit
+	@$(SUBMAKE) WERROR=1 SAN=thread BUILD=$(BUILD)-thread unit TESTS='feed fold writer history'
 
 check: deps-check
 	@$(SUBMAKE) WERROR=1 all pipeline tools

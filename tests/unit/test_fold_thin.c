@@ -7,7 +7,7 @@
 
 #include "index_fixture.h"
 
-enum { KEYS = 230000, KEY_TEXT = 12 };
+enum { KEYS = 230000, KEY_TEXT = 16 };
 
 /* A key by its number: how many records it has at home, how many of them tombstones, how many elsewhere. */
 static int at_home(int key)
