@@ -116,8 +116,7 @@ static void pending(void **state)
 	static const char *const texts[] = { "*4\r\n$3\r\n7-1\r\n$5\r\nalice\r\n:120\r\n:3\r\n",
 					     "*4\r\n$3\r\n0-1\r\n$0\r\n\r\n:0\r\n:1\r\n",
 					     "*4\r\n$3\r\n7-1\r\n$2\r\n\r\n\r\n:-1\r\n:9223372036854775807\r\n",
-					     "*4\r\n$3\r\n7-1\r\n$1\r\na\r\n"
-					     ":-9223372036854775808\r\n:0\r\n" };
+					     "*4\r\n$3\r\n7-1\r\n$1\r\na\r\n:-9223372036854775808\r\n:0\r\n" };
 	struct reading *r = *state;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
