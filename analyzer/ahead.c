@@ -103,8 +103,7 @@ static void take_strays(struct ahead *ahead, const struct placed *placed)
 			offhome_prefetch_key(&ahead->offhome, placed->hash[ahead->some[at + AHEAD_KEY]]);
 		}
 		key.bytes = placed_key(placed, index, &key.size);
-		if (offhome_takes(&ahead->offhome, key.hash))
-			offhome_add(&ahead->offhome, &key, &record);
+		offhome_add(&ahead->offhome, &key, &record);
 	}
 }
 

@@ -183,8 +183,11 @@ void offhome_begin(struct offhome *offhome, int32_t partition)
 
 void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record)
 {
-	struct offhome_key *have = find(offhome, key);
+	struct offhome_key *have;
 
+	if (!offhome_takes(offhome, key->hash))
+		return;
+	have = find(offhome, key);
 	if (!have)
 		have = add(offhome, key, record);
 	if (!have)

@@ -60,13 +60,13 @@ struct offhome_record {
 /* The records that follow are of that partition, which had none before. */
 void offhome_begin(struct offhome *offhome, int32_t partition);
 
-/* Whether a key of that hash may be kept: else there is no need to add it. */
+/* Whether a key of that hash may be kept: offhome_add passes over others. */
 static inline bool offhome_takes(const struct offhome *offhome, int64_t hash)
 {
 	return hash < offhome->bound;
 }
 
-/* Counts a record. */
+/* Counts a record of a key that may be kept. */
 void offhome_add(struct offhome *offhome, const struct key *key, const struct offhome_record *record);
 
 static inline const struct offhome_slot *offhome_slot(const struct offhome *offhome, int64_t hash)
