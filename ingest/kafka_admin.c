@@ -18,6 +18,17 @@ static int64_t shorter(const struct kafka_source *source, int64_t ms)
 	return source->timeout_ms < ms ? source->timeout_ms : ms;
 }
 
+/* Of an error that librdkafka has said something about: a missing right of the group is ours to name. */
+static const char *admin_words(rd_kafka_resp_err_t err, const char *said)
+{
+	return err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ? kafka_err_words(err) : said;
+}
+
+static const char *error_words(const rd_kafka_error_t *error)
+{
+	return admin_words(rd_kafka_error_code(error), rd_kafka_error_string(error));
+}
+
 /*
  * Waits for the answer to one request. NULL with t filled and, where it is asked for, the error; silence shows in
  * the source. The caller destroys the event.
@@ -41,9 +52,7 @@ static rd_kafka_event_t *await(struct kafka_client *client, rd_kafka_queue_t *qu
 	}
 	if (rd_kafka_event_error(event)) {
 		trouble_set(t, "%s",
-			    rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED
-				    ? kafka_err_words(rd_kafka_event_error(event))
-				    : rd_kafka_event_error_string(event));
+			    admin_words(rd_kafka_event_error(event), rd_kafka_event_error_string(event)));
 		if (err)
 			*err = rd_kafka_event_error(event);
 		if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__TIMED_OUT &&
@@ -221,14 +230,6 @@ int64_t kafka_transaction_max_ms(struct source *base)
 
 /* --- groups ------------------------------------------------------------------------------------------------------ */
 
-static const char *group_words(const rd_kafka_error_t *error)
-{
-	rd_kafka_resp_err_t err = rd_kafka_error_code(error);
-
-	return err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ? kafka_err_words(err)
-								   : rd_kafka_error_string(error);
-}
-
 int kafka_group(struct source *base, const char *group, struct group_look *look, struct trouble *t)
 {
 	struct kafka_source *source = kafka_source_of(base);
@@ -259,7 +260,7 @@ int kafka_group(struct source *base, const char *group, struct group_look *look,
 		} else if (count != 1 || rd_kafka_ConsumerGroupDescription_error(answers[0])) {
 			trouble_set(&look->trouble, "%s",
 				    count != 1 ? "no answer"
-					       : group_words(rd_kafka_ConsumerGroupDescription_error(answers[0])));
+					       : error_words(rd_kafka_ConsumerGroupDescription_error(answers[0])));
 		} else {
 			look->state = xstrdup(rd_kafka_consumer_group_state_name(
 				rd_kafka_ConsumerGroupDescription_state(answers[0])));
@@ -333,7 +334,7 @@ static int ask_commits(struct kafka_client *client, const char *group, struct of
 				     run_now_us(client->source->run), queries, count);
 			result = 1;
 		} else {
-			trouble_set(t, "%s", error ? group_words(error) : "no answer");
+			trouble_set(t, "%s", error ? error_words(error) : "no answer");
 			result = error && !kafka_err_passes(rd_kafka_error_code(error)) ? -1 : 0;
 		}
 		rd_kafka_event_destroy(event);
