@@ -114,7 +114,7 @@ static enum link_result lost(const struct redis_link *link, const char *why, str
 	return LINK_UNREACHABLE;
 }
 
-/* Larger than a record of TLS may be, so that nothing is left in OpenSSL of which poll does not know. */
+/* As large as a record of TLS may be, so that nothing is left in OpenSSL of which poll does not know. */
 enum { READ_ROOM = 16 << 10 };
 
 static enum link_result read_encrypted(struct redis_link *link, struct trouble *t)
